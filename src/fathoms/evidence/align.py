@@ -221,9 +221,9 @@ FIELDS = {field.name for field in fields(Ranked)}
 def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     of_topic = np.array([qrels.index.get(topic, -1) for topic in run.topics], dtype=np.int32)
     topic = of_topic[run.topic]
-    found = _compiled_rank(run, qrels, topic, ties, precision)
-    if found is not None:
-        return Ranked(run, len(qrels.topics), *found)
+    columns = _compiled_rank(run, qrels, topic, ties, precision)
+    if columns is not None:
+        return Ranked(run, len(qrels.topics), *columns)
     rows = np.flatnonzero(topic >= 0)
     rows, tied = order_rows(run, rows, topic[rows], ties, precision)
     topic = topic[rows]

@@ -64,8 +64,8 @@ class Candidates:
             return None
         if number is None or not raw or b"\0" in raw:
             return None
-        found = int(self.find_all(np.array([number], dtype=np.int32), np.array([raw]))[0])
-        return None if found < 0 else found
+        candidate = int(self.find_all(np.array([number], dtype=np.int32), np.array([raw]))[0])
+        return None if candidate < 0 else candidate
 
     def find_all(self, topic: NDArray[np.int32], documents: Text) -> NDArray[np.int32]:
         """Numbers of candidates, -1 where there is none; topics are numbers in `topics`."""
@@ -79,25 +79,25 @@ class Candidates:
 
     def relevant_elsewhere(self, qrels: Qrels, rel: float = 1.0) -> Floats:
         """Relevant documents of each topic that are no candidates."""
-        rows, topic, found = self.judgments(qrels)
-        missed = (found < 0) & (qrels.grades[rows] >= rel)
+        rows, topic, candidate = self.judgments(qrels)
+        missed = (candidate < 0) & (qrels.grades[rows] >= rel)
         return np.bincount(topic[missed], minlength=len(self.topics)).astype(np.float64)
 
     def judged_elsewhere(self, qrels: Qrels, grades: Floats) -> Floats:
         """Judged documents of each topic that are no candidates, [topic, grade], each at the greatest of these grades
         that it reaches."""
-        rows, topic, found = self.judgments(qrels)
-        missed = found < 0
+        rows, topic, candidate = self.judgments(qrels)
+        missed = candidate < 0
         level = np.maximum(np.searchsorted(grades, qrels.grades[rows[missed]], side="right") - 1, 0)
         cells = topic[missed].astype(np.int64) * len(grades) + level
         return np.bincount(cells, minlength=len(self.topics) * len(grades)).reshape(-1, len(grades)).astype(np.float64)
 
     def judged_by(self, qrels: Qrels, rel: float = 1.0) -> tuple[Bools, Bools]:
         """Which candidates the judgments speak of, and which they call relevant."""
-        rows, _, found = self.judgments(qrels)
+        rows, _, candidate = self.judgments(qrels)
         judged, relevant = np.zeros(len(self), dtype=bool), np.zeros(len(self), dtype=bool)
-        judged[found[found >= 0]] = True
-        relevant[found[(found >= 0) & (qrels.grades[rows] >= rel)]] = True
+        judged[candidate[candidate >= 0]] = True
+        relevant[candidate[(candidate >= 0) & (qrels.grades[rows] >= rel)]] = True
         return judged, relevant
 
     def of_topics(self, start: int, stop: int) -> tuple[int, Candidates]:
@@ -337,10 +337,10 @@ def candidates(
         raise FathomsError("no run given")
     read = [runs[name] for name in runs]
     if topics is None:
-        found = list(dict.fromkeys(topic for run in read for topic in run.topics))
-        topics = [found[i] for i in topic_order(found)]
-    nothing = np.empty(0, dtype=np.int32)
-    blank = Qrels(list(topics), nothing, np.empty(0, dtype="S8"), np.empty(0))
+        answered = list(dict.fromkeys(topic for run in read for topic in run.topics))
+        topics = [answered[i] for i in topic_order(answered)]
+    no_rows = np.empty(0, dtype=np.int32)
+    blank = Qrels(list(topics), no_rows, np.empty(0, dtype="S8"), np.empty(0))
     return document_table(list(runs), [rank(run, blank, ties, precision) for run in read], blank.topics, depth)
 
 

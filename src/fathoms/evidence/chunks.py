@@ -27,11 +27,11 @@ def parents(chunks: Text, separator: str) -> Text:
     width = letters.shape[1]
     if width <= len(mark):
         return chunks
-    found = np.ones((len(chunks), width - len(mark) + 1), dtype=bool)
+    starts = np.ones((len(chunks), width - len(mark) + 1), dtype=bool)
     for i, letter in enumerate(mark.tolist()):
-        found &= letters[:, i : i + found.shape[1]] == letter
-    found[:, 0] = False
-    last = np.where(found.any(axis=1), found.shape[1] - 1 - found[:, ::-1].argmax(axis=1), width)
+        starts &= letters[:, i : i + starts.shape[1]] == letter
+    starts[:, 0] = False
+    last = np.where(starts.any(axis=1), starts.shape[1] - 1 - starts[:, ::-1].argmax(axis=1), width)
     cut: Text = np.where(np.arange(width) < last[:, None], letters, np.uint8(0)).view(chunks.dtype).ravel()
     return cut
 

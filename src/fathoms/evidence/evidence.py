@@ -189,16 +189,16 @@ class Evidence:
         key = ("holding", (worth > 0).tobytes(), n)
         if key not in self._cache:
             self._cache[key] = Places(self.codes[:, :n], self.worth_something(worth, n))
-        found: Places = self._cache[key]
-        return found
+        places: Places = self._cache[key]
+        return places
 
     def worth_something(self, worth: Floats, n: int) -> Bools:
         """Whether each of the first n places holds a document that is worth something, by a table over codes."""
         counts, codes = worth > 0, self.codes[:, :n]
         first = int(counts.argmax())
         # Mostly it is all grades from some grade on, and comparing is quicker than looking up.
-        found: Bools = codes >= first if counts[first:].all() else counts[codes]
-        return found
+        has_worth: Bools = codes >= first if counts[first:].all() else counts[codes]
+        return has_worth
 
     def mixed(self, value: Floats, k: int) -> MixedGroups | None:
         """Tie groups that start above place k and hold documents of different value, or None.
@@ -215,8 +215,8 @@ class Evidence:
                 early = top % self.width < k
                 top, size = top[early], size[early]
             self._cache[key] = MixedGroups(self.codes, top, size) if len(top) else None
-        found: MixedGroups | None = self._cache[key]
-        return found
+        groups: MixedGroups | None = self._cache[key]
+        return groups
 
     @cached_property
     def _neighbours_tied(self) -> tuple[Ints, NDArray[Any], NDArray[Any]]:
@@ -239,7 +239,7 @@ def _groups_of_different(evidence: Evidence, value: Floats) -> tuple[Ints, Ints]
     return top[group], (last - top)[group] + 1
 
 
-FIELDS = [one.name for one in fields(Evidence)]
+FIELDS = [field.name for field in fields(Evidence)]
 
 
 class Places:

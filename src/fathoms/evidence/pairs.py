@@ -288,15 +288,15 @@ def _same_groups(block: RankingBlock, a: Ints, b: Ints, documents: Ints) -> Ints
     Then any order of ties gives the document the same rank in both. ALONE for all others.
     """
     first, last = block.groups
-    found = np.full(documents.shape, ALONE)
+    group = np.full(documents.shape, ALONE)
     rank_a, rank_b = block.ranks_in(a, documents), block.ranks_in(b, documents)
     row, column = np.nonzero((rank_a > 0) & (rank_b > 0) & (documents >= 0))
     in_a, in_b = ((systems[row], rank[row, column] - 1) for systems, rank in ((a, rank_a), (b, rank_b)))
     # A group is told by its places and the mark of its documents.
     same = (last[in_a] > first[in_a]) & (first[in_a] == first[in_b]) & (last[in_a] == last[in_b])
     same &= block.group_marks[in_a] == block.group_marks[in_b]
-    found[row[same], column[same]] = first[in_a][same]
-    return found
+    group[row[same], column[same]] = first[in_a][same]
+    return group
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,7 +349,7 @@ class PairEvidence:
         return self.block.levels
 
     @cached_property
-    def one(self) -> Evidence:
+    def unranked(self) -> Evidence:
         """Evidence with a row for each pair and no ranking: what measures ask for grades and counts."""
         codes = np.zeros((len(self), 1), dtype=np.int16)
         return self.block.as_evidence(self.a, codes, lengths=np.zeros(len(self), dtype=np.int64))

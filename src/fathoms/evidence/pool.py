@@ -35,8 +35,8 @@ class Pool:
     unjudged_depth: NDArray[np.int32]
 
     def depth_of(self, ranked: Ranked) -> NDArray[np.int32]:
-        found = self.lookup.find(ranked.keys, ranked.run.documents[ranked.rows])
-        return np.where(found >= 0, self.depth[found], NEVER).astype(np.int32)
+        pool_row = self.lookup.find(ranked.keys, ranked.run.documents[ranked.rows])
+        return np.where(pool_row >= 0, self.depth[pool_row], NEVER).astype(np.int32)
 
     def evidence(self, depth: NDArray[np.int32]) -> PoolEvidence:
         return PoolEvidence(
@@ -148,13 +148,13 @@ def _chosen(
 ) -> NDArray[np.bool_]:
     if limit is not None:
         return depth <= limit
-    found = order[depth[order] < NEVER]
+    pooled = order[depth[order] < NEVER]
     chosen = np.zeros(len(order), dtype=bool)
     if per_topic:
         kept = prefix_by_topic(order, topic, budget or 0)
-        chosen[found] = kept[found]
+        chosen[pooled] = kept[pooled]
     else:
-        chosen[found[:budget]] = True
+        chosen[pooled[:budget]] = True
     return chosen
 
 
@@ -184,10 +184,10 @@ def pool_documents(
     seed: int | None = None,
 ) -> list[tuple[str, str, int]]:
     """Topic, document and least depth of what is to be judged, topic by topic and shallowest first."""
-    found = candidates(dict(zip(map(str, range(len(runs))), runs, strict=True)), depth, ties, precision)
-    topic, least = found.topic, found.least_ranks()[0].astype(np.int32)
+    table = candidates(dict(zip(map(str, range(len(runs))), runs, strict=True)), depth, ties, precision)
+    topic, least = table.topic, table.least_ranks()[0].astype(np.int32)
     rng = None if seed is None else np.random.default_rng(seed)
     order = prefix_order(least, rng)
     order = order[_chosen(order, topic, least, depth, budget, per_topic)[order]]
     order = order[np.argsort(topic[order], kind="stable")]
-    return [(found.topics[topic[i]], found.documents[i].decode(errors="surrogateescape"), int(least[i])) for i in order]
+    return [(table.topics[topic[i]], table.documents[i].decode(errors="surrogateescape"), int(least[i])) for i in order]

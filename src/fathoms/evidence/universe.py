@@ -69,8 +69,8 @@ def union(parts: Sequence[UnjudgedKeys]) -> UnjudgedKeys:
         for topic in np.flatnonzero(part.counts).tolist():
             by_topic[topic].append(part.keys[ends[topic] - part.counts[topic] : ends[topic]])
     none = np.empty(0, dtype=np.uint64)
-    found = [distinct(np.concatenate(of_topic)) if of_topic else none for of_topic in by_topic]
-    return UnjudgedKeys(np.concatenate(found), np.array([len(of_topic) for of_topic in found]))
+    keys_by_topic = [distinct(np.concatenate(of_topic)) if of_topic else none for of_topic in by_topic]
+    return UnjudgedKeys(np.concatenate(keys_by_topic), np.array([len(of_topic) for of_topic in keys_by_topic]))
 
 
 def union_counts(parts: Sequence[UnjudgedKeys]) -> Ints:
@@ -92,7 +92,7 @@ def gathered(parts: Iterable[UnjudgedKeys]) -> UnjudgedKeys:
     waiting: list[UnjudgedKeys] = []
     for part in parts:
         waiting.append(part)
-        if sum(len(one.keys) for one in waiting[1:]) > BATCH:
+        if sum(len(unmerged.keys) for unmerged in waiting[1:]) > BATCH:
             waiting = [union(waiting)]
     return union(waiting)
 

@@ -71,11 +71,12 @@ def _judged_first(ranked: Ranked, length: int) -> NDArray[np.int64]:
 def pooled_depth(evidences: Iterable[Evidence]) -> int:
     """The depth to which runs that all contributed were pooled."""
     profiles = [
-        JudgedByRank((one.codes != PADDING).sum(axis=0), (one.codes >= JUDGED).sum(axis=0)) for one in evidences
+        JudgedByRank((evidence.codes != PADDING).sum(axis=0), (evidence.codes >= JUDGED).sum(axis=0))
+        for evidence in evidences
     ]
     names = list(map(str, range(len(profiles))))
-    found = infer_pool(dict(zip(names, profiles, strict=True)), names)
-    return found.depth if found.known else 0
+    pool = infer_pool(dict(zip(names, profiles, strict=True)), names)
+    return pool.depth if pool.known else 0
 
 
 @dataclass(frozen=True)
@@ -188,8 +189,8 @@ def _edge(retrieved: Floats, judged: Floats) -> tuple[int, float] | None:
     weight, drop, share = weight[:, best], drop[:, best], share[:, best]
     n_above, n_below = n_above[:, best], n_below[:, best]
     p = ratio(j_above[:, best] + j_below[:, best], n_above + n_below)
-    one = np.ones(len(p))
-    variance = (weight**2 * p * (1 - p) * (ratio(one, n_above) + ratio(one, n_below))).sum()
+    ones = np.ones(len(p))
+    variance = (weight**2 * p * (1 - p) * (ratio(ones, n_above) + ratio(ones, n_below))).sum()
     typical = (weight * drop**2).sum() / (weight * np.abs(drop)).sum()
     if typical < EDGE_DROP or total[best] < EDGE_Z * np.sqrt(variance):
         return None

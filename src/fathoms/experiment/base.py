@@ -180,10 +180,10 @@ class BaseExperiment(Reading):
     def _answered(self, qrels: Qrels) -> Qrels:
         """The judgments of the topics that some run answers, for `topics=intersect`."""
         self.runs.read_streams()
-        theirs = dict.fromkeys(topic for topics in self.map(lambda name: self.runs[name].topics) for topic in topics)
-        left = qrels.of_topics(theirs)
+        answered = dict.fromkeys(topic for topics in self.map(lambda name: self.runs[name].topics) for topic in topics)
+        left = qrels.of_topics(answered)
         if not left.topics:
-            raise no_topic_matches(list(theirs), qrels)
+            raise no_topic_matches(list(answered), qrels)
         gone = [topic for topic in qrels.topics if topic not in left.index]
         if gone:
             self.notes.append(left_out(gone, qrels))
@@ -199,14 +199,14 @@ class BaseExperiment(Reading):
 
     def provenance(self, question: Callable[..., Any], given: Mapping[str, Any]) -> Provenance:
         """What an answer to a question was made with; the options are those that are not as by default."""
-        asked = {name: of for name, of in parameters(question).items() if of.option is not None}
+        of_question = {name: of for name, of in parameters(question).items() if of.option is not None}
         read = parameters(Reading.__init__)
         read = {name: of for name, of in read.items() if of.option and (of.option.heading != WORK or name == "seed")}
         options: dict[str, Any] = {}
-        measures = given.get("measures", asked["measures"].default if "measures" in asked else None)
+        measures = given.get("measures", of_question["measures"].default if "measures" in of_question else None)
         if measures is not None:
             options["measures"] = [measure.name for measure in prepare_measures(measures)]
-        for values, declared in ((given, asked), (self._given, read)):
+        for values, declared in ((given, of_question), (self._given, read)):
             for name, parameter in declared.items():
                 value = plain(values.get(name, parameter.default))
                 if name not in NOT_OPTIONS and value != plain(parameter.default):
@@ -256,13 +256,13 @@ class BaseExperiment(Reading):
 
         What is `of_pairs` of runs may range over the documents of each pair, and has no use for those of one run.
         """
-        found = prepare_measures(measures, bounds=self.bounds, universe=self.universe)
-        asked = {self.universe, *(getattr(measure, "universe", None) for measure in found)}
-        if of_pairs and "run" in asked:
+        prepared = prepare_measures(measures, bounds=self.bounds, universe=self.universe)
+        universes = {self.universe, *(getattr(measure, "universe", None) for measure in prepared)}
+        if of_pairs and "run" in universes:
             raise FathomsError("universe: run is for single runs; a pair's range is over the documents of both")
-        if not of_pairs and "pair" in asked:
+        if not of_pairs and "pair" in universes:
             raise FathomsError("universe: pair is for comparisons; a single run is of no pair (use auto, run or all)")
-        return found
+        return prepared
 
     def units(self, topics: Sequence[str]) -> Units | None:
         """Which of these topics belong together, where that was said."""
@@ -286,10 +286,10 @@ class BaseExperiment(Reading):
         """A run's documents in the order of the experiment's policy."""
         if name in self._ranked:
             return self._ranked[name]
-        found = rank(self.runs[name], self.qrels, self.options.ties, self.options.used_precision)
+        ranked = rank(self.runs[name], self.qrels, self.options.ties, self.options.used_precision)
         if self.keeps(name):
-            self._ranked[name] = found
-        return found
+            self._ranked[name] = ranked
+        return ranked
 
     def by_content(self) -> list[str]:
         """The runs in an order that depends on what they rank and not on their names, for whoever draws lots.
@@ -360,14 +360,14 @@ class BaseExperiment(Reading):
         qrels, surveyed = self.qrels, self._surveys is not None
         qrels.prepare_lookup()
 
-        def one(name: str) -> tuple[Result, Survey | None]:
+        def work_and_survey(name: str) -> tuple[Result, Survey | None]:
             ranked = self.ranked(name)
             return work(ranked), None if surveyed else survey(ranked, qrels)
 
-        found = self.map(one, progress=progress)
+        results = self.map(work_and_survey, progress=progress)
         if not surveyed:
-            self._keep([one for _, one in found if one is not None])
-        return [result for result, _ in found]
+            self._keep([run_survey for _, run_survey in results if run_survey is not None])
+        return [result for result, _ in results]
 
     def with_workers(self, workers: int) -> BaseExperiment:
         """The same experiment, and the same runs in memory, with another number of workers."""
@@ -513,25 +513,25 @@ class BaseExperiment(Reading):
         self.qrels.prepare_lookup()
 
         def work(group: list[str]) -> tuple[list[Survey], UnjudgedKeys | None]:
-            found: list[Survey] = []
-            keys = self._surveyed(group, found)
+            surveys: list[Survey] = []
+            keys = self._surveyed(group, surveys)
             if with_keys:
-                return found, gathered(keys)
+                return surveys, gathered(keys)
             deque(keys, maxlen=0)
-            return found, None
+            return surveys, None
 
         options = self.options
         results = parallel_map(work, groups, workers=options.workers, scheduler=options.scheduler)
-        self._keep([one for found, _ in results for one in found])
+        self._keep([run_survey for surveys, _ in results for run_survey in surveys])
         if with_keys:
             self._universe = union([keys for _, keys in results if keys is not None])
 
     def _keep(self, surveys: Iterable[Survey]) -> None:
-        by_run = {one.run: one for one in surveys}
+        by_run = {run_survey.run: run_survey for run_survey in surveys}
         self._surveys = {name: by_run[name] for name in self.runs}
         unanswered(list(self._surveys.values()), self.qrels, self.lenient)  # an error where that is all topics
 
-    def _surveyed(self, names: Iterable[str], found: list[Survey]) -> Iterator[UnjudgedKeys]:
+    def _surveyed(self, names: Iterable[str], whole_runs: list[Survey]) -> Iterator[UnjudgedKeys]:
         """The unjudged documents of run after run, each of which is read once for all that is asked of it."""
         depth = self.options.universe_depth  # which takes ranks in the run as a whole
         for name in names:
@@ -547,7 +547,7 @@ class BaseExperiment(Reading):
                 ranked = self.ranked(name)
                 whole = survey(ranked, self.qrels)
                 yield unjudged_keys(ranked, len(self.qrels.topics))
-            found.append(whole)
+            whole_runs.append(whole)
 
     def _pool_for(self, measures: Sequence[Measure], notes: list[str]) -> Pool | None:
         """The pool of the contributing runs, where a measure takes R or its ideal from it."""
@@ -573,8 +573,8 @@ class BaseExperiment(Reading):
         if self._pool is None:
             named = self._named()
             names = list(self.runs) if named is None else named
-            found = self.surveys()
-            self._pool = infer_pool({name: found[name].judged for name in names}, named)
+            surveys = self.surveys()
+            self._pool = infer_pool({name: surveys[name].judged for name in names}, named)
         return self._pool
 
     @property
@@ -678,7 +678,7 @@ def _groups(
     if not choices.is_path(groups):
         raise FathomsError(f"{what}: expected a dict of {of}s by run, or a file, found {groups!r}")
     path = Path(groups)
-    found: dict[str, str] = {}
+    by_run: dict[str, str] = {}
     for number, line in enumerate(read_bytes(path).decode(errors="surrogateescape").splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -686,8 +686,8 @@ def _groups(
         if len(parts) != 2 or not all(parts):
             raise InputError(f"expected `run<TAB>{of}`, found {line!r}", str(path), number)
         name = run_named(parts[0], runs) or stem(parts[0])
-        if found.setdefault(name, parts[1]) != parts[1]:
-            raise InputError(f"run {name} has two {of}s, {found[name]!r} and {parts[1]!r}", str(path), number)
-    if not found.keys() & set(runs):
+        if by_run.setdefault(name, parts[1]) != parts[1]:
+            raise InputError(f"run {name} has two {of}s, {by_run[name]!r} and {parts[1]!r}", str(path), number)
+    if not by_run.keys() & set(runs):
         raise InputError(f"names none of the given runs, of which the first is {next(iter(runs), '')!r}", str(path))
-    return found
+    return by_run

@@ -70,6 +70,6 @@ def run_depth_table(experiment: BaseExperiment, measure: Any, depths: list[int],
     experiment.prepare()
     notes = [*experiment.topic_notes(), *experiment.qrels.notes]
     align = experiment.alignment([prepared], notes, ranges=False)
-    found = experiment.map(lambda run: depth_scores(prepared, experiment.align(run, align).evidence, depths))
-    scores = dict(zip(experiment.runs, found, strict=True))
+    of_runs = experiment.map(lambda run: depth_scores(prepared, experiment.align(run, align).evidence, depths))
+    scores = dict(zip(experiment.runs, of_runs, strict=True))
     return DepthTable(prepared.name.partition("@")[0], depths, experiment.qrels.topics, scores, by_topic, notes)

@@ -33,7 +33,7 @@ class Rule(NamedTuple):
 
     words: str
     ours: Written
-    theirs: Written
+    others: Written
     separator: str = ""  # of chunks
     chunks_ours: bool = True
 
@@ -47,20 +47,20 @@ class Match(NamedTuple):
     example: tuple[str, str]
 
 
-def _same(one: str) -> str:
-    return one
+def _same(text: str) -> str:
+    return text
 
 
-def _without_zeros(one: str) -> str:
-    return re.sub(r"(?<!\d)0+(?=\d)", "", one)
+def _without_zeros(text: str) -> str:
+    return re.sub(r"(?<!\d)0+(?=\d)", "", text)
 
 
-def _without_ending(one: str) -> str:
-    return re.sub(r"(?i)\.(?:txt|html?|xml|json|md|pdf)$", "", one)
+def _without_ending(text: str) -> str:
+    return re.sub(r"(?i)\.(?:txt|html?|xml|json|md|pdf)$", "", text)
 
 
-def _without_scheme(one: str) -> str:
-    return re.sub(r"(?i)^[a-z][a-z0-9+.-]*://(?:www\.)?", "", one).rstrip("/")
+def _without_scheme(text: str) -> str:
+    return re.sub(r"(?i)^[a-z][a-z0-9+.-]*://(?:www\.)?", "", text).rstrip("/")
 
 
 SPELLINGS = (
@@ -68,13 +68,13 @@ SPELLINGS = (
     Rule("without blanks at their ends", str.strip, str.strip),
     Rule(
         "in one Unicode form (NFC)",
-        lambda one: unicodedata.normalize("NFC", one),
-        lambda one: unicodedata.normalize("NFC", one),
+        lambda text: unicodedata.normalize("NFC", text),
+        lambda text: unicodedata.normalize("NFC", text),
     ),
     Rule(
         "in one Unicode form (NFKC)",
-        lambda one: unicodedata.normalize("NFKC", one),
-        lambda one: unicodedata.normalize("NFKC", one),
+        lambda text: unicodedata.normalize("NFKC", text),
+        lambda text: unicodedata.normalize("NFKC", text),
     ),
     Rule("without leading zeros", _without_zeros, _without_zeros),
 )
@@ -85,18 +85,20 @@ FORMS = (
 )
 
 
-def _affixes(ours: Sequence[str], theirs: Sequence[str], names: tuple[str, str]) -> Iterator[Rule]:
+def _affixes(ours: Sequence[str], others: Sequence[str], names: tuple[str, str]) -> Iterator[Rule]:
     """Rules that drop what all ids of a side begin or end with, where the other side has not got that."""
     for common, drop in ((_prefixes, str.removeprefix), (_suffixes, str.removesuffix)):
-        for one in ["", *common(ours)]:
-            for two in ["", *common(theirs)]:
-                if one == two:
+        for our_affix in ["", *common(ours)]:
+            for other_affix in ["", *common(others)]:
+                if our_affix == other_affix:
                     continue
-                told = [f"{affix!r} in {name}" for affix, name in zip((one, two), names, strict=True) if affix]
+                dropped = [
+                    f"{affix!r} in {name}" for affix, name in zip((our_affix, other_affix), names, strict=True) if affix
+                ]
                 yield Rule(
-                    f"without {' and '.join(told)}",
-                    _dropping(drop, one),
-                    _dropping(drop, two),
+                    f"without {' and '.join(dropped)}",
+                    _dropping(drop, our_affix),
+                    _dropping(drop, other_affix),
                 )
 
 
@@ -109,20 +111,20 @@ def _start(ids: Sequence[str]) -> str:
     if len(ids) < 2:
         return ""
     first, last = min(ids), max(ids)
-    differ = (i for i, (one, two) in enumerate(zip(first, last, strict=False)) if one != two)
+    differ = (i for i, (letter, other) in enumerate(zip(first, last, strict=False)) if letter != other)
     return first[: next(differ, len(first))]
 
 
 def _prefixes(ids: Sequence[str]) -> list[str]:
     """What all ids begin with, up to the last sign in it that is no letter or digit, and up to its last digits."""
     common = _start(ids)
-    found = [re.sub(r"[^\W_]*$", "", common), re.sub(r"\d*$", "", common)]
-    return [one for one in dict.fromkeys(found) if one]
+    prefixes = [re.sub(r"[^\W_]*$", "", common), re.sub(r"\d*$", "", common)]
+    return [prefix for prefix in dict.fromkeys(prefixes) if prefix]
 
 
 def _suffixes(ids: Sequence[str]) -> list[str]:
-    found = re.sub(r"^[^\W_]*", "", _start([one[::-1] for one in ids])[::-1])
-    return [found] if found else []
+    suffix = re.sub(r"^[^\W_]*", "", _start([text[::-1] for text in ids])[::-1])
+    return [suffix] if suffix else []
 
 
 def _chunk_rules() -> Iterator[Rule]:
@@ -131,27 +133,27 @@ def _chunk_rules() -> Iterator[Rule]:
         after = r"[^#:]+$" if separator in ("#", "::") else r"\d+$"
         tail = re.compile(re.escape(separator) + after)
 
-        def parent(one: str, tail: re.Pattern[str] = tail) -> str:
-            return tail.sub("", one)
+        def parent(text: str, tail: re.Pattern[str] = tail) -> str:
+            return tail.sub("", text)
 
         yield Rule("", parent, _same, separator)
         yield Rule("", _same, parent, separator, chunks_ours=False)
 
 
-def best_rule(ours: Pairs, theirs: Pairs, rules: Sequence[Rule]) -> Match | None:
-    """The rule by which most of their ids are among ours, where it makes much of a difference."""
-    known, wanted = dict.fromkeys(ours), dict.fromkeys(theirs)  # in order, so that examples are always the same
+def best_rule(ours: Pairs, others: Pairs, rules: Sequence[Rule]) -> Match | None:
+    """The rule by which most of the others' ids are among ours, where it makes much of a difference."""
+    known, wanted = dict.fromkeys(ours), dict.fromkeys(others)  # in order, so that examples are always the same
     before = len(known.keys() & wanted.keys())
     needed = max(TWICE * before, before + PART * min(len(known), len(wanted)), 1)
     best: Match | None = None
     if TWICE * before >= len(wanted):
         return None
     for rule in rules:
-        written = {(topic, rule.ours(one)): one for topic, one in reversed(known)}
-        hits = [(topic, one) for topic, one in wanted if (topic, rule.theirs(one)) in written]
+        written = {(topic, rule.ours(text)): text for topic, text in reversed(known)}
+        hits = [(topic, text) for topic, text in wanted if (topic, rule.others(text)) in written]
         if len(hits) >= needed and (best is None or len(hits) > best.after):
-            topic, one = next((hit for hit in hits if hit not in known), hits[0])  # one that needs the rule
-            best = Match(rule, before, len(hits), (written[topic, rule.theirs(one)], one))
+            topic, text = next((hit for hit in hits if hit not in known), hits[0])  # one that needs the rule
+            best = Match(rule, before, len(hits), (written[topic, rule.others(text)], text))
     return best
 
 
@@ -164,20 +166,20 @@ def check_documents(run: Run, qrels: Qrels, ranked: Ranked, file: str) -> Iterat
     # Most judged documents are there as they are, or most of what the run has is judged.
     if TWICE * judged.sum() >= len(qrels) or TWICE * (judged & first).sum() >= first.sum():
         return
-    ours, theirs, topics = _sampled(run, qrels, ranked)
-    plain_ours, plain_theirs = [one for _, one in ours], [one for _, one in theirs]
-    rules = [*FORMS, *_affixes(plain_ours, plain_theirs, ("the run's ids", "the judgments' ids")), *_chunk_rules()]
-    match = best_rule(ours, theirs, rules)
+    ours, judged_ids, topics = _sampled(run, qrels, ranked)
+    plain_ours, plain_judged = [text for _, text in ours], [text for _, text in judged_ids]
+    rules = [*FORMS, *_affixes(plain_ours, plain_judged, ("the run's ids", "the judgments' ids")), *_chunk_rules()]
+    match = best_rule(ours, judged_ids, rules)
     if match is None:
         return
-    rule, (one, two) = match.rule, match.example
-    counts = f"{match.before:,} of {len(set(theirs)):,} judged documents are in the run ({topics})"
+    rule, (in_run, in_judgments) = match.rule, match.example
+    counts = f"{match.before:,} of {len(set(judged_ids)):,} judged documents are in the run ({topics})"
     if not rule.separator:
         yield Finding(
             "warning",
             file,
-            f"document ids match only {rule.words}: {counts}, {match.after:,} by that rule; the run has {one!r}, the "
-            f"judgments {two!r}",
+            f"document ids match only {rule.words}: {counts}, {match.after:,} by that rule; the run has {in_run!r}, "
+            f"the judgments {in_judgments!r}",
             f"document ids match only {rule.words}",
         )
         return
@@ -196,7 +198,8 @@ def check_documents(run: Run, qrels: Qrels, ranked: Ranked, file: str) -> Iterat
     yield Finding(
         "warning",
         file,
-        f"{has} ({one!r}) and {other} ({two!r}): {counts}, {match.after:,} once chunks are rolled up: {command}",
+        f"{has} ({in_run!r}) and {other} ({in_judgments!r}): {counts}, {match.after:,} once chunks are rolled up: "
+        f"{command}",
         f"{has} and {other}",
     )
 
@@ -206,21 +209,23 @@ def misspelled(ranked: Ranked, qrels: Qrels, topics: np.ndarray, depth: int) -> 
     run = ranked.run
     rows = ranked.rows[(ranked.rank <= depth) & (ranked.judgment < 0) & np.isin(ranked.topic, topics)]
     judged = np.isin(qrels.topic, topics)
-    ours, theirs = _texts(run.documents[rows]), _texts(qrels.documents[judged])
+    ours, judged_ids = _texts(run.documents[rows]), _texts(qrels.documents[judged])
     # Most ids are already as these rules write them, and then there are no pairs to look at.
-    ids = (set(ours), set(theirs))
+    ids = (set(ours), set(judged_ids))
     rules = [
         rule
         for rule in SPELLINGS
         if any(
-            one != write(one) for write, of_side in zip((rule.ours, rule.theirs), ids, strict=True) for one in of_side
+            text != write(text)
+            for write, of_side in zip((rule.ours, rule.others), ids, strict=True)
+            for text in of_side
         )
     ]
     if not rules:
         return None
     return best_rule(
-        [(run.topics[t], one) for t, one in zip(run.topic[rows].tolist(), ours, strict=True)],
-        [(qrels.topics[t], one) for t, one in zip(qrels.topic[judged].tolist(), theirs, strict=True)],
+        [(run.topics[t], text) for t, text in zip(run.topic[rows].tolist(), ours, strict=True)],
+        [(qrels.topics[t], text) for t, text in zip(qrels.topic[judged].tolist(), judged_ids, strict=True)],
         rules,
     )
 
@@ -232,12 +237,12 @@ def _sampled(run: Run, qrels: Qrels, ranked: Ranked) -> tuple[Pairs, Pairs, str]
     chosen = answered[np.cumsum(lengths[answered]) <= max(LOOKED_AT, int(lengths[answered[0]]))]
     rows = ranked.rows[np.isin(ranked.topic, chosen)]
     of_run = [
-        (run.topics[t], one) for t, one in zip(run.topic[rows].tolist(), _texts(run.documents[rows]), strict=True)
+        (run.topics[t], text) for t, text in zip(run.topic[rows].tolist(), _texts(run.documents[rows]), strict=True)
     ]
     judged = np.isin(qrels.topic, chosen)
     of_qrels = [
-        (qrels.topics[t], one)
-        for t, one in zip(qrels.topic[judged].tolist(), _texts(qrels.documents[judged]), strict=True)
+        (qrels.topics[t], text)
+        for t, text in zip(qrels.topic[judged].tolist(), _texts(qrels.documents[judged]), strict=True)
     ]
     n = len(chosen)
     looked = "in all topics that both have" if n == len(answered) else f"in the first {n:,} topics"
@@ -245,7 +250,7 @@ def _sampled(run: Run, qrels: Qrels, ranked: Ranked) -> tuple[Pairs, Pairs, str]
 
 
 def _texts(ids: np.ndarray) -> list[str]:
-    return [one.decode(errors="surrogateescape") for one in ids.tolist()]
+    return [raw.decode(errors="surrogateescape") for raw in ids.tolist()]
 
 
 # -- topics --------------------------------------------------------------------------------------------------------
@@ -254,22 +259,22 @@ def _texts(ids: np.ndarray) -> list[str]:
 def check_topics(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
     """Topic ids that would match if they were written alike."""
     ours: Pairs = [("", topic) for topic in run.topics]
-    theirs: Pairs = [("", topic) for topic in qrels.topics]
+    judged_topics: Pairs = [("", topic) for topic in qrels.topics]
     rules = [*FORMS, *_affixes(run.topics, qrels.topics, ("the run's ids", "the judgments' ids"))]
-    match = best_rule(ours, theirs, rules)
+    match = best_rule(ours, judged_topics, rules)
     if match is None:  # a few that are spelled otherwise than the rest
-        common = set(ours) & set(theirs)
-        left = [[one for one in pairs if one not in common] for pairs in (ours, theirs)]
-        found = best_rule(left[0], left[1], SPELLINGS)
-        match = None if found is None else found._replace(before=len(common), after=len(common) + found.after)
+        common = set(ours) & set(judged_topics)
+        left = [[pair for pair in pairs if pair not in common] for pairs in (ours, judged_topics)]
+        of_few = best_rule(left[0], left[1], SPELLINGS)
+        match = None if of_few is None else of_few._replace(before=len(common), after=len(common) + of_few.after)
     if match is not None:
-        one, two = match.example
+        in_run, in_judgments = match.example
         which = "some topic ids" if match.before else "topic ids"
         yield Finding(
             "warning",
             file,
             f"{which} match only {match.rule.words}: {match.before:,} of {len(qrels.topics):,} judged topics are in "
-            f"the run, {match.after:,} by that rule; the run has {one!r}, the judgments {two!r}",
+            f"the run, {match.after:,} by that rule; the run has {in_run!r}, the judgments {in_judgments!r}",
             f"topics match only {match.rule.words}",
         )
 
@@ -284,9 +289,9 @@ def check_self(ranked: Ranked, qrels: Qrels, file: str) -> Iterator[Finding]:
     ids = document_keys(np.array([topic.encode(errors="surrogateescape") for topic in qrels.topics]))
     documents = run.keys[ranked.rows]
     own = documents == ids[ranked.topic]
-    found = int(own.sum())
+    n_own = int(own.sum())
     by_chance = float(np.isin(documents, ids).sum()) / len(qrels.topics)
-    if found < SELF or found <= SELF * by_chance:
+    if n_own < SELF or n_own <= SELF * by_chance:
         return
     ranks, topics = ranked.rank[own], [qrels.topics[i] for i in ranked.topic[own]]
     codes = ranked.codes[own]
@@ -299,7 +304,7 @@ def check_self(ranked: Ranked, qrels: Qrels, file: str) -> Iterator[Finding]:
     yield Finding(
         "warning",
         file,
-        f"retrieves the topic itself (a document with the topic's id) in {found:,} of {answered:,} topics, at rank 1 "
+        f"retrieves the topic itself (a document with the topic's id) in {n_own:,} of {answered:,} topics, at rank 1 "
         f"in {int((ranks == 1).sum()):,}, at ranks {int(ranks.min()):,} to {int(ranks.max()):,} ({listed(topics)}); "
         f"{known}. BEIR drops such documents before it scores, here they count",
         "topics among documents",

@@ -62,12 +62,14 @@ def run_pool(
         if not experiment.has_qrels:
             raise FathomsError("missing: there are no judgments (--qrels) of which documents could be missing")
         names = names if options.pooled is not None else list(experiment.runs)
-        documents = pool_documents([experiment.run(one) for one in names], options.ties, options.used_precision, **how)
+        documents = pool_documents(
+            [experiment.run(name) for name in names], options.ties, options.used_precision, **how
+        )
         return PooledDocuments(unjudged(documents, experiment.qrels), None, len(names))
     if not experiment.has_qrels:
-        runs = [experiment.run(one) for one in names]
-        found = pool_documents(runs, options.ties, options.used_precision, **how)
-        return PooledDocuments(found, None, len(names))
+        runs = [experiment.run(name) for name in names]
+        pool = pool_documents(runs, options.ties, options.used_precision, **how)
+        return PooledDocuments(pool, None, len(names))
     qrels = experiment.qrels
     kept = pool_judgments(map(experiment.ranked, names), qrels, **how)
     notes = [experiment.pool_assumed().sentence] if options.pooled is None else []

@@ -108,7 +108,7 @@ def score_runs(
     align = experiment.alignment(measures, notes, ranges=limited or (several and not waits))
     scoring = Scoring(experiment, measures, align, scores_only, waits, intersect)
     parts = [part for name in runs for part in experiment.parts(name)]
-    found = parallel_map(
+    scored_parts = parallel_map(
         scoring.part,
         parts,
         workers=options.workers,
@@ -120,7 +120,7 @@ def score_runs(
         progress=lambda part: progress(part[0]),
     )
     by_run: list[list[RunScores]] = []
-    for name, of_run in groupby(zip(parts, found, strict=True), key=lambda pair: pair[0][0]):
+    for name, of_run in groupby(zip(parts, scored_parts, strict=True), key=lambda pair: pair[0][0]):
         sound = _fitting([scores for _, scores in of_run])
         by_run.append([scoring.score(experiment.ranked(name))] if sound is None else sound)
     universe = align.unjudged_in_universe
@@ -243,10 +243,10 @@ class Scoring:
             return _ranges(late, evidence, [part.scores[measure].score for measure in late])
 
         parts = [part for of_run in by_run for part in of_run]
-        found = parallel_map(ranges, parts, workers=options.workers, scheduler=options.scheduler)
+        ranges_of_parts = parallel_map(ranges, parts, workers=options.workers, scheduler=options.scheduler)
         ranged = iter(
             replace(part, waiting=None, scores=part.scores | _with_range(part.scores, late, of_part))
-            for part, of_part in zip(parts, found, strict=True)
+            for part, of_part in zip(parts, ranges_of_parts, strict=True)
         )
         return [[next(ranged) for _ in of_run] for of_run in by_run]
 
@@ -318,14 +318,14 @@ Range = tuple[Floats | None, Floats | None]
 
 def _ranges(measures: list[Measure], evidence: Evidence, scores: list[Floats]) -> list[Range]:
     """Each measure's range of each topic, chunk by chunk as scores are made."""
-    found: list[list[Scores]] = [[] for _ in measures]
+    by_measure: list[list[Scores]] = [[] for _ in measures]
     start = 0
     for chunk in evidence.chunks():
         part = slice(start, start + len(chunk))
-        for measure, score, ranges in zip(measures, scores, found, strict=True):
+        for measure, score, ranges in zip(measures, scores, by_measure, strict=True):
             ranges.append(Scores(score[part], *measure.range(chunk, score[part])))
         start += len(chunk)
-    return [(of.low, of.high) for of in map(joined, found)]
+    return [(of.low, of.high) for of in map(joined, by_measure)]
 
 
 def _with_range(scores: dict[Measure, Scores], late: list[Measure], ranges: list[Range]) -> dict[Measure, Scores]:

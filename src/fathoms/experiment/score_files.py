@@ -50,9 +50,9 @@ def read_scores(source: Any) -> pl.DataFrame:
         if fingerprint is not None:
             judged.setdefault(fingerprint, path)
     if len(judged) > 1:
-        (one, first), (other, second), *_ = judged.items()
+        (judgments, first), (other, second), *_ = judged.items()
         raise FathomsError(
-            f"{first} was scored with the judgments {one}, {second} with {other}; score both with the same ones"
+            f"{first} was scored with the judgments {judgments}, {second} with {other}; score both with the same ones"
         )
     seen: set[tuple[str, str, str]] = set()
     for row in rows:
@@ -110,16 +110,16 @@ def _parquet_records(raw: bytes, path: str) -> list[dict[str, Any]]:
 def _json_records(text: str, path: str) -> list[dict[str, Any]]:
     """A list of records, or one per line, as `ir_measures -q --output jsonl` prints."""
     try:
-        found = json.loads(text)
-        found = found if isinstance(found, list) else [found]
+        records = json.loads(text)
+        records = records if isinstance(records, list) else [records]
     except (ValueError, RecursionError):
         try:
-            found = [json.loads(line) for line in text.splitlines() if line.strip()]
+            records = [json.loads(line) for line in text.splitlines() if line.strip()]
         except (ValueError, RecursionError) as error:
             raise InputError(f"is not valid JSON: {reason(error)}", path) from None
-    if not all(isinstance(record, dict) for record in found):
+    if not all(isinstance(record, dict) for record in records):
         raise InputError("expected records with topic, measure and score", path)
-    return found
+    return records
 
 
 def _of_records(records: Sequence[Mapping[str, Any]], name: str, path: str) -> list[Row]:

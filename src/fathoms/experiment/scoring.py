@@ -32,7 +32,7 @@ def _score_chunk(
 ) -> list[Scores]:
     if scores_only and ties != "expected":
         return [Scores(measure.value(measure.prepared(chunk))) for measure in measures]
-    found = []
+    scored = []
     for measure in measures:
         scores = measure.scores(chunk, with_range=not late or measure not in late)
         if ties == "expected":
@@ -41,8 +41,8 @@ def _score_chunk(
                 low, high = measure.expected_range(measure.prepared(chunk))
             expected = scores.score if scores.tie_expected is None else scores.tie_expected
             scores = replace(scores, score=expected, low=low, high=high)
-        found.append(scores)
-    return found
+        scored.append(scores)
+    return scored
 
 
 def joined(parts: Sequence[Scores], order: NDArray[np.int64] | None = None) -> Scores:

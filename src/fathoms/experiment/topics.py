@@ -47,10 +47,10 @@ def _nowhere(runs: Sequence[RunTopics], qrels: Qrels, lenient: bool) -> NDArray[
             f"{_not_judged(stray, qrels)}; give its topics the ids of the judgments, leave it out, or have it score 0 "
             "with --lenient"
         )
-    found = runs[0].lacking
+    nowhere = runs[0].lacking
     for run in runs[1:]:
-        found = np.intersect1d(found, run.lacking, assume_unique=True)
-    return found
+        nowhere = np.intersect1d(nowhere, run.lacking, assume_unique=True)
+    return nowhere
 
 
 def _stray(runs: Sequence[RunTopics], qrels: Qrels) -> list[RunTopics]:
@@ -66,9 +66,9 @@ def _not_judged(stray: Sequence[RunTopics], qrels: Qrels) -> str:
     )
 
 
-def no_topic_matches(theirs: Sequence[str], qrels: Qrels) -> FathomsError:
+def no_topic_matches(of_runs: Sequence[str], qrels: Qrels) -> FathomsError:
     return FathomsError(
-        f"no topic of the runs is judged: the runs have {some(list(theirs), 3)}; {qrels.source} has "
+        f"no topic of the runs is judged: the runs have {some(list(of_runs), 3)}; {qrels.source} has "
         f"{some(qrels.topics, 3)}"
     )
 
@@ -115,9 +115,9 @@ def some(names: Sequence[str], most: int = 5) -> str:
 
 def chosen_run(what: str, run: str, names: Sequence[str]) -> str:
     """A run among those given, by name, file or ending; an error says `what` was looked for."""
-    found = run_named(os.fspath(run), names) if choices.is_path(run) else None
-    if found is not None:
-        return found
+    chosen = run_named(os.fspath(run), names) if choices.is_path(run) else None
+    if chosen is not None:
+        return chosen
     near = get_close_matches(str(run), names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise FathomsError(f"{what} {run!r} is not among the runs: {some(names)}{hint}")

@@ -149,27 +149,29 @@ def bias(table: Floats, grades: Floats, labels: Floats) -> Floats:
     return _ratio((table * differences).sum(axis=(-2, -1)), table.sum(axis=(-2, -1)))
 
 
-def with_all_values(found: Labelled) -> Labelled:
+def with_all_values(labelled: Labelled) -> Labelled:
     """The same with rows and columns for the same values, those of either side."""
-    values = distinct(np.append(found.grades, found.labels))
-    square = np.zeros((len(found.counts), len(values), len(values)), dtype=found.counts.dtype)
-    rows, columns = np.searchsorted(values, found.grades), np.searchsorted(values, found.labels)
-    square[:, rows[:, None], columns[None, :]] = found.counts
-    return Labelled(values, values, square, found.documents)
+    values = distinct(np.append(labelled.grades, labelled.labels))
+    square = np.zeros((len(labelled.counts), len(values), len(values)), dtype=labelled.counts.dtype)
+    rows, columns = np.searchsorted(values, labelled.grades), np.searchsorted(values, labelled.labels)
+    square[:, rows[:, None], columns[None, :]] = labelled.counts
+    return Labelled(values, values, square, labelled.documents)
 
 
-def coarse(found: Labelled, most: int = MOST_VALUES) -> Labelled:
+def coarse(labelled: Labelled, most: int = MOST_VALUES) -> Labelled:
     """The same with at most so many different labels: neighbours together, in groups of about as many documents.
 
     Order counts, so a group goes by the number of its place. For intervals of scores: the figures change in the fourth
     digit, and the time by far more.
     """
-    if len(found.labels) <= most:
-        return found
-    seen = np.cumsum(found.counts.sum(axis=(0, 1)))
+    if len(labelled.labels) <= most:
+        return labelled
+    seen = np.cumsum(labelled.counts.sum(axis=(0, 1)))
     group = np.minimum((seen - 1) * most // seen[-1], most - 1)
     first = np.flatnonzero(np.diff(group, prepend=-1))
-    return Labelled(found.grades, found.labels[first], np.add.reduceat(found.counts, first, axis=2), found.documents)
+    return Labelled(
+        labelled.grades, labelled.labels[first], np.add.reduceat(labelled.counts, first, axis=2), labelled.documents
+    )
 
 
 # -- intervals --------------------------------------------------------------------------------------------------------
@@ -203,9 +205,9 @@ def interval(statistic: Callable[[Floats], Floats], counts: NDArray[Any], draws:
         return Estimate(None)
     if len(counts) < 2:
         return Estimate(value)
-    found = drawn(statistic, counts, draws)
-    known = found[~np.isnan(found)]
-    if len(known) < len(found) / 2:  # the statistic hangs on a topic or two
+    of_resamples = drawn(statistic, counts, draws)
+    known = of_resamples[~np.isnan(of_resamples)]
+    if len(known) < len(of_resamples) / 2:  # the statistic hangs on a topic or two
         return Estimate(value)
     below = float((known < value).mean() + (known == value).mean() / 2)
     ends = bca_shares(len(counts), below, statistic(total - counts))
@@ -234,13 +236,13 @@ def bca_shares(n: int, below: float, without_one: Floats) -> tuple[float, float]
     return share(-z), share(z)
 
 
-def percentiles(found: Floats, n: int) -> tuple[float | None, float | None]:
+def percentiles(of_resamples: Floats, n: int) -> tuple[float | None, float | None]:
     """The ends of the plain percentile interval from resamples of n topics, None where there is but one or most
     resamples leave it undefined."""
     from scipy.special import ndtr
 
-    known = found[~np.isnan(found)]
-    if n < 2 or len(known) < len(found) / 2:
+    known = of_resamples[~np.isnan(of_resamples)]
+    if n < 2 or len(known) < len(of_resamples) / 2:
         return None, None
     tail = float(ndtr(-expanded_normal(n)))
     low, high = np.quantile(known, [tail, 1 - tail])
@@ -260,21 +262,21 @@ def expanded_normal(n: int, level: float = 0.95) -> float:
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
-def best_thresholds(found: Labelled) -> Floats:
+def best_thresholds(labelled: Labelled) -> Floats:
     """For scores: from which score on each human grade but the lowest is reached, by the greatest kappa.
 
     For each grade g all scores are tried as the least one of documents of grade g or more, and the thresholds are made
     not to fall from grade to grade. They are chosen on the judgments that agreement is then measured on.
     """
-    table = found.total
+    table = labelled.total
     thresholds = []
-    for g in range(1, len(found.grades)):
+    for g in range(1, len(labelled.grades)):
         two = np.stack([table[:g].sum(axis=0), table[g:].sum(axis=0)])
         # [threshold, person's no/yes, label's no/yes]: documents with that score or a greater one are labelled yes.
         yes = np.cumsum(two[:, ::-1], axis=1)[:, ::-1]
         tables = np.stack([two.sum(axis=1)[:, None] - yes, yes], axis=-1).transpose(1, 0, 2)
         agreement = np.nan_to_num(kappa(tables, 1 - np.eye(2)), nan=-1.0)
-        thresholds.append(found.labels[int(agreement.argmax())])
+        thresholds.append(labelled.labels[int(agreement.argmax())])
     return np.maximum.accumulate(np.array(thresholds))
 
 

@@ -36,5 +36,5 @@ def _distance(values: Floats) -> Floats:
     return away / spread if spread > 0 else np.where(away > 0, np.inf, 0.0)
 
 
-def _apart(values: Floats, one: int, other: int, share: float) -> bool:
-    return bool(abs(values[one] - values[other]) >= share * max(float(np.ptp(values)), 1e-300))
+def _apart(values: Floats, place: int, other: int, share: float) -> bool:
+    return bool(abs(values[place] - values[other]) >= share * max(float(np.ptp(values)), 1e-300))

@@ -33,10 +33,10 @@ def paired_differences(scores: Floats, a: Ints, b: Ints) -> Floats:
     """
     largest = np.abs(scores).max(axis=1)
     near = SAME * np.maximum(largest[a], largest[b])
-    found = np.empty((len(a), scores.shape[1]))
+    differences = np.empty((len(a), scores.shape[1]))
     for part in _parts(len(a), scores.shape[1]):
-        found[part] = _equal_made_equal(scores[a[part]] - scores[b[part]], near[part])
-    return found
+        differences[part] = _equal_made_equal(scores[a[part]] - scores[b[part]], near[part])
+    return differences
 
 
 def _equal_made_equal(raw: Floats, near: Floats) -> Floats:
@@ -264,11 +264,11 @@ def _signed_rank_p(n: int) -> Floats:
     return p
 
 
-def _by_pattern(ranks: Floats, found: Callable[[Floats, slice], Floats]) -> Floats:
-    """What `found` makes of the rank sums of all sign patterns, [pair, pattern], some pairs at a time."""
+def _by_pattern(ranks: Floats, of_sums: Callable[[Floats, slice], Floats]) -> Floats:
+    """What `of_sums` makes of the rank sums of all sign patterns, [pair, pattern], some pairs at a time."""
     patterns = (sign_patterns(ranks.shape[1]) > 0).astype(np.float64)
     rows = _parts(len(ranks), patterns.shape[1])
-    return np.concatenate([np.empty(0), *(found(ranks[part] @ patterns, part) for part in rows)])
+    return np.concatenate([np.empty(0), *(of_sums(ranks[part] @ patterns, part) for part in rows)])
 
 
 def _parts(pairs: int, cells: int) -> list[slice]:
@@ -277,10 +277,10 @@ def _parts(pairs: int, cells: int) -> list[slice]:
     return [slice(start, start + step) for start in range(0, pairs, step)]
 
 
-def _by_part(found: Callable[[slice], Intervals], pairs: int, cells: int) -> Intervals:
+def _by_part(of_part: Callable[[slice], Intervals], pairs: int, cells: int) -> Intervals:
     low, high = np.empty(pairs), np.empty(pairs)
     for part in _parts(pairs, cells):
-        low[part], high[part] = found(part)
+        low[part], high[part] = of_part(part)
     return low, high
 
 

@@ -134,8 +134,8 @@ def rank_biased_overlap(pair: Ints, deeper: Ints, lengths_a: Ints, lengths_b: In
     scale = (1 - p) / p
     low = scale * summed(np.full(n, endless))
     f = l + s - X  # from here on everything is shared at best
-    rest = s * (C[f] - C[s]) + l * (C[f] - C[l]) + X * (endless - C[f])
-    high = low + p**s + p**l - p**f - scale * rest
+    overcounted = s * (C[f] - C[s]) + l * (C[f] - C[l]) + X * (endless - C[f])
+    high = low + p**s + p**l - p**f - scale * overcounted
     share = ratio(X_s, s)
     unseen = share * (G[l] - G[s] - s * (C[l] - C[s]))  # the shorter one goes on as it was
     extrapolated = scale * (summed(C[l]) + unseen) + (ratio(X - X_s, l) + share) * p**l

@@ -25,8 +25,8 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def ranks(means: Floats) -> Ints:
     """1 + the number of runs that are strictly better; equal ones share the better rank. The last axis is of runs."""
     flat = means.reshape(-1, means.shape[-1])
-    found = [len(row) + 1 - np.searchsorted(np.sort(row), row + SAME, side="right") for row in flat]
-    return np.array(found, dtype=np.int64).reshape(means.shape)
+    ranks_by_row = [len(row) + 1 - np.searchsorted(np.sort(row), row + SAME, side="right") for row in flat]
+    return np.array(ranks_by_row, dtype=np.int64).reshape(means.shape)
 
 
 def rank_sets(better: Bools) -> tuple[Ints, Ints]:
@@ -73,7 +73,7 @@ def significantly_better(scores: Floats, alpha: float = 0.05, seed: int = 0) -> 
     needed = topics_needed(n_runs, alpha)
     if n < needed:
         return better
-    differ = np.concatenate([(np.abs(scores[one] - scores[one + 1 :]) > SAME).sum(axis=1) for one in range(n_runs - 1)])
+    differ = np.concatenate([(np.abs(scores[run] - scores[run + 1 :]) > SAME).sum(axis=1) for run in range(n_runs - 1)])
     a, b = a[differ >= needed], b[differ >= needed]
     cosine = _cosines(scores, a, b)
     weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES) / n
@@ -135,11 +135,11 @@ def letters(better: Bools, order: Ints) -> list[str]:
             members = _largest_group(alike, first, int(missing[-1]))
             shared[np.ix_(members, members)] = True
             groups.append(members)
-    told = [""] * len(order)
+    letters_of_run = [""] * len(order)
     for letter, members in zip(LETTERS, sorted(groups), strict=False):
         for member in members:
-            told[order[member]] += letter
-    return told
+            letters_of_run[order[member]] += letter
+    return letters_of_run
 
 
 def _largest_group(alike: Bools, first: int, last: int) -> list[int]:

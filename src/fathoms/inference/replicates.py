@@ -66,8 +66,8 @@ class Repeated:
             of_system = values[systems.runs(system)]
             of_run = of_system.mean(axis=1)
             between[system] = of_run.var(ddof=1)
-            rest = of_system - of_run[:, None] - of_system.mean(axis=0) + of_run.mean()
-            left[system] = (rest**2).sum() / ((runs[system] - 1) * max(T - 1, 1))
+            residual = of_system - of_run[:, None] - of_system.mean(axis=0) + of_run.mean()
+            left[system] = (residual**2).sum() / ((runs[system] - 1) * max(T - 1, 1))
         return cls(systems.means(values), runs, between, left)
 
     @property
@@ -154,7 +154,7 @@ def own_ranks_over_both(values: Floats, systems: Systems, alpha: float, seed: in
         mean = of_topics[places].mean(axis=0)
         away = (weights * of_topics[places].T).sum(axis=1) - mean
         drawn[:, system] = mean + away * np.sqrt(R / max(R - 1, 1))
-    own, found = ranks(systems.means(values).mean(axis=1)), ranks(drawn)
-    low = np.quantile(found, alpha / 2, axis=0, method="lower")
-    high = np.quantile(found, 1 - alpha / 2, axis=0, method="higher")
+    own, drawn_ranks = ranks(systems.means(values).mean(axis=1)), ranks(drawn)
+    low = np.quantile(drawn_ranks, alpha / 2, axis=0, method="lower")
+    high = np.quantile(drawn_ranks, 1 - alpha / 2, axis=0, method="higher")
     return np.minimum(low, own), np.maximum(high, own)

@@ -80,7 +80,7 @@ class AP(Binary, Normalised):
 
         if self.needs_pool:
             return None
-        evidence = pair.one
+        evidence = pair.unranked
         if not self.can_be_relevant(evidence):
             limits = np.zeros_like(limits)
         R = self._R(evidence)[:, None]
@@ -113,7 +113,7 @@ class AP(Binary, Normalised):
     def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:
         from fathoms.measures.differences import at_ranks, greatest_quadratic
 
-        one = pair.one
+        one = pair.unranked
         if self.needs_pool or not self.can_be_relevant(one):
             return None
         inverse = 1 / np.arange(1, (pair.width if self.k is None else int(self.k)) + 1)

@@ -75,7 +75,7 @@ class Cascade(Graded):
         least if all documents above have the greatest gain; a document that both have in the same place alone is a
         segment that adds nothing. Within a segment A has all the gain it can have, and B what is known.
         """
-        evidence = pair.one
+        evidence = pair.unranked
         n = pair.columns_a.shape[1] if self.k is None else min(int(self.k), pair.columns_a.shape[1])
         most, known = self.table(evidence, unknown=self.top_gain(evidence)), self.table(evidence)
         a, b = (np.take_along_axis(pair.codes, side[:, :n], axis=1) for side in (pair.columns_a, pair.columns_b))

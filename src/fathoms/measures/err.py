@@ -85,7 +85,7 @@ class nERR(ERR):
         most = super().greatest_difference(pair, limits)
         if most is None:
             return None
-        evidence = pair.one
+        evidence = pair.unranked
         least = self._ideal(evidence, evidence.counts)[:, None]
         greatest = self._ideal(evidence, evidence.counts, pair.unjudged.sum(axis=1) + pair.others)[:, None]
         return np.where(most > 0, np.where(least > 0, most / np.maximum(least, 1e-300), np.inf), ratio(most, greatest))

@@ -81,7 +81,7 @@ class NormalisedSum(LayeredGains):
 
         if self.needs_pool:
             return None
-        evidence, thickness, steps = pair.one, self.thickness(pair.one), self.steps(pair.one)
+        evidence, thickness, steps = pair.unranked, self.thickness(pair.unranked), self.steps(pair.unranked)
         n = pair.width if self.k is None else int(self.k)
         difference = weight_differences(pair, self.weight(n))
         gains = self.table(evidence)[pair.codes]

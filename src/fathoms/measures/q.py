@@ -114,7 +114,7 @@ class Q(LayeredGains):
         """
         from fathoms.measures.differences import greatest_pairwise
 
-        evidence = pair.one
+        evidence = pair.unranked
         if self.needs_pool or ((self.level_gains(evidence) > 0) & (evidence.levels < self.rel)).any():
             return None
         if evidence.max_grade < self.rel:

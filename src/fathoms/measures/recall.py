@@ -44,9 +44,9 @@ class R(CountingOfAll):
 
         n = pair.width if self.k is None else int(self.k)
         difference = weight_differences(pair, np.ones(n))
-        total = self.known_relevant(pair.one)[:, None]
-        base = (difference * self.relevant(pair.one)[pair.codes]).sum(axis=1)
-        open_ = pair.unjudged & self.can_be_relevant(pair.one)
+        total = self.known_relevant(pair.unranked)[:, None]
+        base = (difference * self.relevant(pair.unranked)[pair.codes]).sum(axis=1)
+        open_ = pair.unjudged & self.can_be_relevant(pair.unranked)
         return greatest_ratio(base, largest_first(difference, open_), pair.others, limits, lambda m: total + m)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:

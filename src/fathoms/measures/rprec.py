@@ -63,7 +63,7 @@ class Rprec(CountingOfAll):
     def greatest_difference(self, pair: PairEvidence, limits: Ints) -> Floats | None:
         """Exact by a scan over M, the number of new relevant documents: then the cut is at R + M, and a document counts
         1 if only A has it above the cut, -1 if only B has."""
-        evidence = pair.one
+        evidence = pair.unranked
         open_ = pair.unjudged & self.can_be_relevant(evidence)
         known = self.relevant(evidence)[pair.codes] > 0
         R = self.known_relevant(evidence)[:, None].astype(np.int64)

@@ -71,9 +71,9 @@ class RR(Binary):
         from fathoms.measures.differences import greatest_of_best
 
         n = pair.width if self.k is None else int(self.k)
-        if not self.can_be_relevant(pair.one):
+        if not self.can_be_relevant(pair.unranked):
             limits = np.zeros_like(limits)
-        return greatest_of_best(pair, 1 / np.arange(1, n + 1), self.relevant(pair.one), limits)
+        return greatest_of_best(pair, 1 / np.arange(1, n + 1), self.relevant(pair.unranked), limits)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).cut(max(depths))

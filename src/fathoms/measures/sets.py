@@ -38,8 +38,8 @@ class SetP(Counting):
 
         in_a, in_b = np.isfinite(pair.rank_a), np.isfinite(pair.rank_b)
         difference = ratio(in_a, pair.length_a[:, None]) - ratio(in_b, pair.length_b[:, None])
-        base = (difference * self.relevant(pair.one)[pair.codes]).sum(axis=1)
-        return greatest_sum(base, difference, pair.unjudged & self.can_be_relevant(pair.one), limits)
+        base = (difference * self.relevant(pair.unranked)[pair.codes]).sum(axis=1)
+        return greatest_sum(base, difference, pair.unjudged & self.can_be_relevant(pair.unranked), limits)
 
 
 class SetRelP(CountingOfAll):
@@ -135,14 +135,14 @@ class SetF(CountingOfAll):
         """For a number M of new relevant documents the weights are given: take the M best of those that only A has,
         both have (as good as the shorter run is A's), neither has, and only B has."""
         in_a, in_b = np.isfinite(pair.rank_a), np.isfinite(pair.rank_b)
-        open_ = pair.unjudged & self.can_be_relevant(pair.one)
-        known = self.relevant(pair.one)[pair.codes] > 0
+        open_ = pair.unjudged & self.can_be_relevant(pair.unranked)
+        known = self.relevant(pair.unranked)[pair.codes] > 0
         only_a, both, only_b = in_a & ~in_b, in_a & in_b, in_b & ~in_a
         kinds = [(kind & open_).sum(axis=1)[:, None] for kind in (only_a, both, only_b)]
-        others = np.where(self.can_be_relevant(pair.one), pair.others, 0)[:, None]
+        others = np.where(self.can_be_relevant(pair.unranked), pair.others, 0)[:, None]
         most = np.minimum(sum(kinds) + others, 2 * pair.codes.shape[1] + 1)
         M = np.arange(int(most.max(initial=0)) + 1)[None, :]
-        total = self.known_relevant(pair.one)[:, None] + M
+        total = self.known_relevant(pair.unranked)[:, None] + M
         weight_a, weight_b = (
             (1 + self.beta) / np.maximum(self.beta * total + length[:, None], 1e-300)
             for length in (pair.length_a, pair.length_b)

@@ -42,9 +42,9 @@ class Success(Counting):
         from fathoms.measures.differences import greatest_of_best
 
         n = pair.width if self.k is None else int(self.k)
-        if not self.can_be_relevant(pair.one):
+        if not self.can_be_relevant(pair.unranked):
             limits = np.zeros_like(limits)
-        return greatest_of_best(pair, np.ones(n), self.relevant(pair.one), limits)
+        return greatest_of_best(pair, np.ones(n), self.relevant(pair.unranked), limits)
 
     def at_depths(self, evidence: Evidence, depths: Sequence[int]) -> Floats:
         evidence = self.prepared(evidence).padded(max(depths))

@@ -106,10 +106,10 @@ class Weighted(Graded):
         from fathoms.measures.differences import greatest_sum, weight_differences
 
         n = pair.width if self.k is None else int(self.k)
-        weights = self.weight(n) / self.normaliser(n, pair.one)
+        weights = self.weight(n) / self.normaliser(n, pair.unranked)
         difference = weight_differences(pair, weights)
-        base = (difference * self.table(pair.one)[pair.codes]).sum(axis=1)
-        return greatest_sum(base, self.top_gain(pair.one) * difference, pair.unjudged, limits)
+        base = (difference * self.table(pair.unranked)[pair.codes]).sum(axis=1)
+        return greatest_sum(base, self.top_gain(pair.unranked) * difference, pair.unjudged, limits)
 
     def expected_range(self, evidence: Evidence) -> tuple[Floats | None, Floats | None]:
         """Unjudged documents share their group's weight, so the expected residual is again a weighted sum."""

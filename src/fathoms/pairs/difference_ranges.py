@@ -98,10 +98,10 @@ class DifferenceRanges:
         return np.asarray(self.made | (self.reversible != "") | (self.doubt == ""))
 
 
-def left_out(found: Mapping[Measure, DifferenceRanges], command: str) -> list[str]:
+def left_out(by_measure: Mapping[Measure, DifferenceRanges], command: str) -> list[str]:
     """A note on the ranges that are not made, and on what is not known without them."""
     notes = []
-    for measure, ranges in found.items():
+    for measure, ranges in by_measure.items():
         missing, unknown = int((~ranges.made).sum()), int((~ranges.made & ~ranges.answered).sum())
         if command == "compare" and missing:
             open_ = "" if not unknown else f", and for {unknown:,} of them it is not known if judging can reverse them"
@@ -171,8 +171,8 @@ class Ranges:
         made = {m: self._makes_all(m, len(self.a)) for m in ranged}
         work = {m: partial(self._ends, m, not made[m]) for m in ranged}
         ends = self._by_topic(work, self.a, self.b, self.progress)
-        found = {m: self._decided(m, ends[m], differences[m], made[m]) for m in ranged}
-        return found | {m: self._of_pooled(scores[m], differences[m]) for m in pooled}
+        decided = {m: self._decided(m, ends[m], differences[m], made[m]) for m in ranged}
+        return decided | {m: self._of_pooled(scores[m], differences[m]) for m in pooled}
 
     def over_ties(self, measure: Measure, a: Ints, b: Ints) -> tuple[Floats, Floats]:
         """[pair, topic]: least and greatest A - B over every way of judging and every order of ties; sound."""
@@ -185,8 +185,8 @@ class Ranges:
 
     def _of_pooled(self, scores: Sequence[Scores], diff: Floats) -> DifferenceRanges:
         """From the systems' own ranges, over what the pool leaves unjudged; 0 where both have the same ranking."""
-        low = np.stack([one.score if one.low is None else one.low for one in scores])
-        high = np.stack([one.score if one.high is None else one.high for one in scores])
+        low = np.stack([of_run.score if of_run.low is None else of_run.low for of_run in scores])
+        high = np.stack([of_run.score if of_run.high is None else of_run.high for of_run in scores])
         ends = np.stack([low[self.a] - high[self.b], high[self.a] - low[self.b]])
         pairs = zip(self.a.tolist(), self.b.tolist(), strict=True)
         alike = np.array([self.documents.same_order(*runs) for runs in pairs], dtype=bool)
@@ -492,8 +492,8 @@ def _places_read(measure: Measure, block: RankingBlock) -> int:
         return width
     total = np.cumsum(measure.weight(width))
     places = int(np.searchsorted(total, total[-1])) + 1
-    one = block.evidence(np.zeros(1, dtype=np.int64))
-    return places if measure.normaliser(places, one) == measure.normaliser(width, one) else width
+    first_row = block.evidence(np.zeros(1, dtype=np.int64))
+    return places if measure.normaliser(places, first_row) == measure.normaliser(width, first_row) else width
 
 
 def same_rankings(measure: Measure, block: RankingBlock, a: Ints, b: Ints, over_ties: bool) -> Bools:

@@ -91,7 +91,7 @@ def upper_bounds(
     a look at all ways of judging `one_by_one`."""
     best = np.full((len(pair), len(limits)), np.inf)
     if over_ties:
-        pair = pair.over_ties(measure.tie_value(pair.one))
+        pair = pair.over_ties(measure.tie_value(pair.unranked))
     own = measure.greatest_difference(pair, limits)
     if own is not None:
         best = np.minimum(best, own)
@@ -256,12 +256,12 @@ def witness(measure: Measure, pair: PairEvidence) -> Judging:
     for m in counts_up_to(most):
         codes = np.where(helpful & (place < m), top, pair.codes)
         for others in (np.zeros_like(pair.others), pair.others):
-            found = difference(measure, pair, codes, others)
-            better = found > best.value
+            value = difference(measure, pair, codes, others)
+            better = value > best.value
             best = Judging(
                 np.where(better[:, None], codes, best.codes),
                 np.where(better, others, best.others),
-                np.where(better, found, best.value),
+                np.where(better, value, best.value),
             )
             if not pair.others.any():
                 break
@@ -349,12 +349,12 @@ def tie_witness(measure: Measure, pair: PairEvidence, tied: Bools) -> Floats:
     What is relevant, or unjudged, comes first in its group if only A has it tied, last if only B has, and where both
     have it tied once first and once last.
     """
-    found = np.full(len(pair), -np.inf)
+    greatest = np.full(len(pair), -np.inf)
     rows = np.flatnonzero(tied)
     if not len(rows):
-        return found
+        return greatest
     some = pair.rows(rows)
-    gains = measure.tie_value(some.one)
+    gains = measure.tie_value(some.unranked)
     worth = np.where(some.unjudged, 0.9 * gains.max(), gains[some.codes])  # behind what is known to be relevant
     in_a, in_b = (places[0] != places[1] for places in (some.places_a, some.places_b))
     for sign in (1, -1):
@@ -363,8 +363,8 @@ def tie_witness(measure: Measure, pair: PairEvidence, tied: Bools) -> Floats:
         value = (
             upper_bounds(measure, order, NO_LIMIT, over_ties=False)[:, 0] if exact else witness(measure, order).value
         )
-        found[rows] = np.maximum(found[rows], value)
-    return found
+        greatest[rows] = np.maximum(greatest[rows], value)
+    return greatest
 
 
 def listed(measure: Measure, pair: PairEvidence, now: Floats) -> tuple[Ints, Floats]:

@@ -101,7 +101,9 @@ def _of_pair(ranges: Ranges, measure: Measure, a: int, b: int, diff: float) -> F
     total = sum(len(taken) for taken in chosen)
     fallen = sum(float(c.reached[len(taken) - 1]) for c, taken in zip(curves, chosen, strict=True) if taken)
     reversed_ = low is not None and fallen >= needed - SAME
-    documents = sorted((one for taken in chosen for one in taken), key=lambda one: one.change * sign)
+    documents = sorted(
+        (document for taken in chosen for document in taken), key=lambda document: document.change * sign
+    )
     return Fragility(a, b, measure, low, total if reversed_ else None, documents, topics)
 
 
@@ -140,7 +142,7 @@ def _list(measure: Measure, pair: PairEvidence, now: float, sign: float) -> tupl
     keys = pair.block.keys_of(pair.a, pair.documents[:, columns[0]])[0].tolist()
     grade, number = float(pair.levels[-1]), int(pair.block.topics[0])
     documents = zip(keys, *ranks, changes.tolist(), strict=True)
-    return reached, [Decisive(number, key, grade, *rest) for key, *rest in documents]
+    return reached, [Decisive(number, key, grade, *ranks_and_change) for key, *ranks_and_change in documents]
 
 
 def _majorant(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -161,7 +163,7 @@ def _steepest_first(corners: Sequence[tuple[list[float], list[float]]]) -> tuple
     slopes = [np.diff(ys) / np.diff(xs) for xs, ys in corners]
     slope = np.concatenate([*slopes, np.zeros(0)])
     length = np.concatenate([*(np.diff(xs) for xs, _ in corners), np.zeros(0)])
-    curve = np.repeat(np.arange(len(corners)), [len(one) for one in slopes])
+    curve = np.repeat(np.arange(len(corners)), [len(of_curve) for of_curve in slopes])
     order = np.argsort(-slope, kind="stable")
     return slope[order], length[order], curve[order]
 

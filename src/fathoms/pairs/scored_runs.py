@@ -79,7 +79,7 @@ def estimates_if_quick(
     """What `predict` estimates of the measures that can be drawn; None where nothing is to be estimated, or where it
     would take long (with more than `most` documents, or very many runs) and nobody asked for it."""
     experiment, notes = seen.experiment, seen.notes
-    wanted, asked = [m for m in seen.measures if drawable(m)], draws is not None
+    wanted, draws_given = [m for m in seen.measures if drawable(m)], draws is not None
     if draws == 0 or not wanted or experiment.options.ties == "expected":
         if len(labels) or to_depth is not None:
             raise FathomsError("labels and to_depth are for the estimates, of which there are none here")
@@ -90,14 +90,14 @@ def estimates_if_quick(
         )
         return None
     try:
-        found = run_estimates(experiment, wanted, labels=labels, to_depth=to_depth, draws=draws or DRAWS)
+        estimates = run_estimates(experiment, wanted, labels=labels, to_depth=to_depth, draws=draws or DRAWS)
     except FathomsError as error:
-        if asked or len(labels) or to_depth is not None:
+        if draws_given or len(labels) or to_depth is not None:
             raise
         notes.append(f"there are no estimates: {error}")
         return None
-    notes += [note for note in found.notes if note not in notes]
-    return found
+    notes += [note for note in estimates.notes if note not in notes]
+    return estimates
 
 
 def range_pairs(
@@ -143,8 +143,8 @@ def without_pair(measures: Sequence[Measure]) -> list[Measure]:
 
 def asked_universe(measures: Sequence[Measure]) -> str | float:
     """The universe that was asked for; of the pair unless a measure says otherwise."""
-    asked = {getattr(measure, "universe", "auto") for measure in measures if "universe" in measure.params}
-    wider = [universe for universe in asked if universe not in ("auto", "pair")]
+    universes = {getattr(measure, "universe", "auto") for measure in measures if "universe" in measure.params}
+    wider = [universe for universe in universes if universe not in ("auto", "pair")]
     if len(wider) > 1:
         raise FathomsError("universe: measures of one comparison range over the same documents; give one of them")
     return wider[0] if wider else "pair"

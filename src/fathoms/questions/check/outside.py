@@ -100,7 +100,7 @@ def check_training(qrels: Qrels, train: Qrels, file: str) -> Iterator[Finding]:
     same = {topic: topic for topic in qrels.topics if topic in train.index}
     yield from _leak(qrels, train, same, "", file)
     for rule in SPELLINGS:
-        train_topics = {rule.theirs(topic): topic for topic in train.topics}
+        train_topics = {rule.others(topic): topic for topic in train.topics}
         alike = {t: train_topics[rule.ours(t)] for t in qrels.topics if t not in same and rule.ours(t) in train_topics}
         if alike:
             yield from _leak(qrels, train, alike, f" {rule.words}", file)
