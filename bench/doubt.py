@@ -5,8 +5,8 @@
 Simulated collections of 200 topics stand for all topics like these. 40 of them are taken, judged by a shallow pool of
 some of the runs. Prints as rows of markdown how often the interval of `fathoms doubt` (topics, judging and ties
 together) covers the mean over all 200 topics under all judgments of the runs' documents and all orders of ties, for
-scores and for differences; and what became of the forecasts: the standard deviation from judging once the listed documents are judged,
-and that from topics with four times as many, as a part of what it was (forecast: a half).
+scores and for differences; and what became of the forecasts: the standard deviation from judging once the listed
+documents are judged, and that from topics with four times as many, as a part of what it was (forecast: a half).
 """
 
 from __future__ import annotations

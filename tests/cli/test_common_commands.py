@@ -62,6 +62,7 @@ VALUES = {
     "--corpus-ids": "ids.txt",
     "--train-qrels": "train.txt",
     "--expect-judgments": "0123456789abcdef",
+    "--min-kappa": "0.4",
     "--cluster": "clusters.tsv",
     "--replicates": "{system}-*",
 }
@@ -116,6 +117,8 @@ OF_THE_RESULT = {
     "--oracle",
     "--explain-to",
     "--provenance",
+    "--markdown",
+    "--junit",
     "--chart",
     "--topic",
 }
