@@ -4,8 +4,8 @@
 
 Simulated collections of 200 topics stand for all topics like these. 40 of them are taken, judged by a shallow pool of
 some of the runs. Prints as rows of markdown how often the interval of `fathoms doubt` (topics, judging and ties
-together) covers the mean over all 200 topics under all judgments and all orders of ties, for scores and for
-differences; and what became of the forecasts: the standard deviation from judging once the listed documents are judged,
+together) covers the mean over all 200 topics under all judgments of the runs' documents and all orders of ties, for
+scores and for differences; and what became of the forecasts: the standard deviation from judging once the listed documents are judged,
 and that from topics with four times as many, as a part of what it was (forecast: a half).
 """
 
@@ -35,6 +35,18 @@ def of_topics(frame: fm.Qrels, topics: set[str]) -> dict[str, dict[str, float]]:
     return {topic: grades for topic, grades in frame.to_dict().items() if topic in topics}
 
 
+def of_runs(truth: fm.Qrels, collection: Collection) -> dict[str, dict[str, float]]:
+    """The truth of the runs' documents alone, which estimates and intervals are about: what nobody found stays out."""
+    there: dict[str, set[str]] = {}
+    for run in collection.runs.values():
+        for topic, document in run.select("topic", "doc").iter_rows():
+            there.setdefault(topic, set()).add(document)
+    return {
+        topic: {document: grade for document, grade in grades.items() if document in there.get(topic, set())}
+        for topic, grades in truth.to_dict().items()
+    }
+
+
 def deviation(doubt: Doubt, source: str) -> float:
     """The width of a source's interval by the first measure."""
     [row] = [row for row in doubt.budgets[0].sources if row.name == source]
@@ -51,7 +63,7 @@ def main() -> None:
     halved: dict[tuple[str, str], list[float]] = {}
     for seed in range(args.seed, args.seed + args.collections):
         collection = made(seed)
-        truth = fm.read_qrels(collection.truth)
+        truth = of_runs(fm.read_qrels(collection.truth), collection)
         known = fm.read_qrels(collection.qrels)
         rows = fm.evaluate(truth, collection.runs, MEASURES)
         mean = {(row["run"], row["measure"]): row["tie_expected"] for row in rows.iter_rows(named=True)}
@@ -73,9 +85,8 @@ def main() -> None:
             judging = first.budgets[0].source("judging")
             if judging is not None and judging.halved_by and (judging.share or 0) > 0.02:
                 more = of_topics(known, taken)
-                grades = truth.to_dict()
                 for item in first.budgets[0].to_judge:
-                    more[item.topic][item.document] = grades[item.topic].get(item.document, 0)
+                    more[item.topic][item.document] = truth[item.topic].get(item.document, 0)
                 later = fm.Experiment(more, collection.runs, pooled=collection.pooled).doubt(name, of=outside[:1])
                 halved.setdefault((name, "judging"), []).append(
                     deviation(later, "judging") / deviation(first, "judging")

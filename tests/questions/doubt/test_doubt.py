@@ -212,3 +212,15 @@ def test_what_it_cannot_answer_it_says(simulated: Callable[..., Path], capsys: p
         exp.doubt("GMAP", of="sys1")
     with pytest.raises(fm.FathomsError, match="one topic says nothing of others"):
         fm.doubt({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR")
+
+
+@pytest.mark.parametrize(("measure", "words"), [("P@10", "takes about"), ("nDCG@10", "takes at least")])
+def test_forecasts_that_did_not_hold_are_called_a_minimum(measure: str, words: str) -> None:
+    """Judging what the list names halved the doubt by measures that add up, and not by those with an ideal."""
+    made = fm.simulate(systems=5, n_topics=10, n_docs=500, depth=50, pool_depth=6, unpooled=2, seed=1)
+    doubt = fm.Experiment(made.qrels, made.runs, pooled=made.pooled).doubt(measure, of="sys5")
+    judging = doubt.budgets[0].source("judging")
+    assert judging is not None
+    assert judging.halved_by is not None
+    [sentence] = [sentence for sentence in doubt.remarks if "the doubt from judging" in sentence]
+    assert f"To halve the doubt from judging {words} {judging.halved_by} judgments" in sentence

@@ -93,7 +93,7 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
     name = f"{budget.measure.name}: " if len(doubt.budgets) > 1 else ""
     sentences = []
     if budget.settling:
-        ways = " or ".join(f"{_way(way)} (cost {way.cost:,.0f})" for way in budget.settling)
+        ways = " or ".join(f"{_way(budget, way)} (cost {way.cost:,.0f})" for way in budget.settling)
         sentences.append(
             f"{name}If the lead stays at {abs(budget.estimate):.4f}, it takes {ways} to put 0 outside the interval."
         )
@@ -115,10 +115,11 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
     return sentences
 
 
-def _way(way: Settling) -> str:
+def _way(budget: Budget, way: Settling) -> str:
     if way.unit == "topics":
         return f"{way.count:,} more topics"
-    return f"{pluralise(way.count, 'judgment')} of these topics' documents"
+    least = "" if budget.measure.based_on == "utility" else "at least "
+    return f"{least}{pluralise(way.count, 'judgment')} of these topics' documents"
 
 
 def _judging(budget: Budget, judging: Source) -> str:
@@ -126,10 +127,17 @@ def _judging(budget: Budget, judging: Source) -> str:
         return "No unjudged document could be picked that would settle the doubt from judging."
     if judging.halved_by is None:
         return "No number of judgments is expected to halve the doubt from judging."
+    judgments = f"{pluralise(judging.halved_by, 'judgment')}, of the {_unjudged(budget)} that could matter"
+    if budget.measure.based_on == "utility":
+        return f"To halve the doubt from judging takes about {judgments}."
     return (
-        f"To halve the doubt from judging takes about {pluralise(judging.halved_by, 'judgment')}, of the "
-        f"{pluralise(budget.unjudged or 0, 'unjudged document')} that could matter."
+        f"To halve the doubt from judging takes at least {judgments}; probably more, since what they find changes "
+        "the ideal and what is expected of the rest."
     )
+
+
+def _unjudged(budget: Budget) -> str:
+    return pluralise(budget.unjudged or 0, "unjudged document")
 
 
 def _parts(doubt: Doubt) -> str:
