@@ -51,10 +51,11 @@ labels](../how-to/llm-labels.md) says what to make of it.
 
 Each line is of some cases: runs of a collection, a part of its judgments, and the scores under all of them. Bias and
 root mean square error (RMSE) are of runs' means: of the default estimate, beside the plain score, RM's interpolated,
-the labels taken as judgments, and the assisted estimate, which is told what the sample was drawn from. The next four
-columns are RMSE of differences of two runs. Then, of means, differences and topics that can still change: how many per
-cent of 95% intervals cover, their width over the best constant width, which covers 95% of these very cases, and their
-interval score over that of the best constant width; below 1 is better than any constant width.
+the labels taken as judgments, and the assisted estimate, which is told what the sample was drawn from (its bias is
+behind the stroke). The next four columns are RMSE of differences of two runs. Then, of means, differences and topics
+that can still change: how many per cent of 95% intervals cover, their width over the best constant width, which covers
+95% of these very cases, and their interval score over that of the best constant width; below 1 is better than any
+constant width.
 """
 
 

@@ -46,6 +46,7 @@ ONLY_METHODS = {"resume", "scores_only", "command", "path", "measures", "qrels"}
 # Values that are not a 3, and flags without which another has no sense.
 VALUES = {
     "--alpha": "0.2",
+    "--min-kappa": "0.2",
     "--nonrelevant-grade": "-3",
     "--scheduler": "tcp://127.0.0.1:9",
     "--pooled": "names.txt",
@@ -82,6 +83,8 @@ OF_THE_RESULT = {
     "--scores",
     "--strict",
     "--judge-first",
+    "--markdown",
+    "--junit",
     "--probabilities",
     "--at-most",
     "--likely",
