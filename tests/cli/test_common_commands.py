@@ -120,8 +120,6 @@ OF_THE_RESULT = {
     "--oracle",
     "--explain-to",
     "--provenance",
-    "--markdown",
-    "--junit",
     "--chart",
     "--topic",
 }
