@@ -63,7 +63,6 @@ VALUES = {
     "--corpus-ids": "ids.txt",
     "--train-qrels": "train.txt",
     "--expect-judgments": "0123456789abcdef",
-    "--min-kappa": "0.4",
     "--cluster": "clusters.tsv",
     "--replicates": "{system}-*",
 }
