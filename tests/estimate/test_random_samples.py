@@ -161,6 +161,15 @@ def test_documents_that_no_run_has_are_as_many_as_there_are() -> None:
 # -- halves of a sample -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("share", "thin"), [(0.1, True), (0.5, False)])
+def test_no_verdict_rests_on_a_thin_sample(share: float, thin: bool) -> None:
+    runs, qrels = world(3)
+    compared = fm.Experiment(share_of(qrels, share, 3), runs, workers=1).compare("P@10")
+    assert all((pair.p_holds is None) == thin for pair in compared.pairs)
+    assert any("no verdict rests on them" in sentence for sentence in compared.sentences) == thin
+    assert not (thin and {pair.verdict for pair in compared.pairs} & {"supported", "certain"})
+
+
 def test_halves_are_of_each_topic_and_make_the_whole() -> None:
     runs, qrels = world(0)
     exp = fm.Experiment(share_of(qrels, 0.3, 0), runs, workers=1)

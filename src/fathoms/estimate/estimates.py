@@ -156,6 +156,11 @@ class Estimates:
     def __getitem__(self, measure: Measure) -> Estimate:
         return self.by_measure[measure]
 
+    def bears_a_verdict(self, measure: Measure) -> bool:
+        """Whether the intervals held where they were checked, and are of a kind that holds."""
+        check = self.by_measure[measure].check
+        return not (check is not None and check.failed) and not (self.frame is not None and self.frame.is_thin)
+
     def of_topics(self, places: Bools) -> Estimates:
         """The same of some topics only: what was learnt from all, looked at there."""
         topics = [topic for topic, use in zip(self.topics, places.tolist(), strict=True) if use]

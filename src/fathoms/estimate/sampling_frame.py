@@ -31,6 +31,7 @@ RARELY = 10.0  # times as many judged on average as of the deeper half, where th
 SAME_SHARE = 1.0  # log likelihood that may be lost where bands are taken to have one share
 MOST_SHAPE = 100.0  # of the gamma distribution: topics differ by a tenth at least
 NEGLIGIBLE = 0.01  # chance of having been up for drawing, below which a document is left out
+THIN = 0.2  # rate below which 95% intervals of means were seen to cover 32 to 96% (docs/results/few-labels.md)
 EDGES = np.unique(np.rint(1.4 ** np.arange(1, 40)).astype(np.int64))  # of bands of ranks
 
 
@@ -42,6 +43,11 @@ class SamplingFrame:
     inside: Floats  # one a candidate: the chance that it could have been drawn; 1 where judged
     depth: int  # least rank that the deepest of its documents have in some run
     labelled: bool  # it is the labelled documents
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether so little is judged that intervals often cover less than they say."""
+        return self.rate < THIN
 
     @property
     def size(self) -> int:

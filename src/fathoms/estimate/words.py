@@ -10,6 +10,7 @@ import numpy as np
 from fathoms.base.text import enumerated, pluralise
 from fathoms.base.tolerances import SAME
 from fathoms.estimate.backtest import DEEPER
+from fathoms.estimate.sampling_frame import THIN
 
 if TYPE_CHECKING:
     from fathoms.estimate.backtest_fit import Margins
@@ -58,9 +59,16 @@ def _of_halves(estimates: Estimates) -> str:
     """What is made of judgments that look like a random sample."""
     if not any(np.ptp(one.draws, axis=0).any() for one in estimates.by_measure.values()):
         return ""
+    warning = ""
+    if estimates.frame is not None and estimates.frame.is_thin:
+        warning = (
+            f" With less than {THIN:.0%} judged, 95% intervals of means covered only 32% to 96% where the truth is "
+            "known, so no verdict rests on them."
+        )
     return (
         "Halves of the sample were estimated from too: they show in which direction estimates from few judgments err, "
         "which is taken out, and how far, which widens intervals. `predict --sampled FILE` takes a stated sample."
+        f"{warning}"
     )
 
 

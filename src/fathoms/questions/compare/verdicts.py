@@ -82,8 +82,9 @@ def pairs_after_judging(
             seed=plan.seed,
             level=level,
         )
-        failed = estimate.check is not None and estimate.check.failed
-        return replace(held, p_holds=np.full(len(held.p_holds), np.nan)) if failed else held
+        if estimates.bears_a_verdict(measure):
+            return held
+        return replace(held, p_holds=np.full(len(held.p_holds), np.nan))
 
     measures = list(estimates.by_measure)
     return dict(zip(measures, parallel_map(after_judging, measures, workers=workers), strict=True))
