@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from fathoms.measures.parse import parse_measure
 from fathoms.papers.exhibits import Study, as_sentence, chart, described, panes
 from fathoms.papers.printing import Column
 from fathoms.questions.predict.analysis import run_prediction
-from fathoms.questions.predict.result import PLAIN, Prediction
+from fathoms.questions.predict.result import PLAIN, EstimateRow
 from fathoms.questions.predict.shallower_pool import ShallowerPool, shallower_pool
 
 PAPER = "The five papers' estimates side by side"
@@ -124,33 +124,32 @@ def _notes(experiment: BaseExperiment) -> list[str]:
 
 def _rows(cut: ShallowerPool, measures: Sequence[Measure], methods: Sequence[str]) -> list[tuple[Any, ...]]:
     prediction = run_prediction(cut.experiment, measures, methods, by_topic=True, to_depth=cut.whole_depth)
+    of_method: dict[tuple[str, str], list[EstimateRow]] = {}
+    for row in prediction.estimated:
+        of_method.setdefault((row.measure, row.method), []).append(row)
     rows = []
     for measure in measures:
         truth = cut.truth[measure.name]
-        plain = _estimated(prediction, cut, measure, PLAIN, methods[0])
+        plain = _estimated(of_method[measure.name, methods[0]], cut, "score")
         if np.abs(plain.by_topic - truth).max() <= SAME:
             continue  # nothing that this measure reads is unjudged
-        for method in (PLAIN, *methods):
-            scored = _scored(_estimated(prediction, cut, measure, method, methods[0]), truth)
-            rows.append((measure.name, cut.depth, method, ORIGIN.get(method, OWN), *scored))
+        by_method = {PLAIN: plain} | {m: _estimated(of_method[measure.name, m], cut, "estimate") for m in methods}
+        for method, estimated in by_method.items():
+            rows.append((measure.name, cut.depth, method, ORIGIN.get(method, OWN), *_scored(estimated, truth)))
     return rows
 
 
-def _estimated(prediction: Prediction, cut: ShallowerPool, measure: Measure, method: str, first: str) -> Estimated:
-    """The plain score stands in the rows of every method."""
+def _estimated(rows: Sequence[EstimateRow], cut: ShallowerPool, column: Literal["score", "estimate"]) -> Estimated:
+    """From the rows of one measure and method. The plain score, in those of any method, has no interval."""
     run_number = {run: i for i, run in enumerate(cut.runs)}
     topic_number = {topic: i for i, topic in enumerate(cut.topics)}
-    column = "score" if method == PLAIN else "estimate"
     by_topic = np.zeros((len(cut.runs), len(cut.topics)))
     ends = np.full((2, len(cut.runs)), np.nan)
-    for row in prediction.estimated:
-        if row.measure != measure.name or row.method != (first if method == PLAIN else method):
-            continue
-        if row.topic == "all":
-            if method != PLAIN and row.likely_low is not None:
-                ends[:, run_number[row.run]] = row.likely_low, row.likely_high
-        else:
+    for row in rows:
+        if row.topic != "all":
             by_topic[run_number[row.run], topic_number[row.topic]] = getattr(row, column)
+        elif column == "estimate" and row.likely_low is not None:
+            ends[:, run_number[row.run]] = row.likely_low, row.likely_high
     return Estimated(by_topic) if np.isnan(ends).any() else Estimated(by_topic, ends[0], ends[1])
 
 

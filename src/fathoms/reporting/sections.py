@@ -327,10 +327,10 @@ def _odd_topics(names: Sequence[str], agreement: Sequence[float | None]) -> str:
 
 def doubt(report: Report, i: int, measure: Measure) -> str:
     """Where the doubt about the first system's score comes from."""
-    found = report.doubts.get(measure.name)
-    if found is None:
+    of_leader = report.doubts.get(measure.name)
+    if of_leader is None:
         return f"<p>{text(measure.name)} has no such parts: it is no mean over topics.</p>"
-    [budget] = found.budgets
+    [budget] = of_leader.budgets
     rows = [
         [
             TITLES[source.name],
@@ -341,11 +341,13 @@ def doubt(report: Report, i: int, measure: Measure) -> str:
         for source in shown(budget)
     ]
     header = ["source of doubt", "low", "high", "share of the variance"]
-    chart = drawn(found.chart, "sounding", measure=measure.name)
+    chart = drawn(of_leader.chart, "sounding", measure=measure.name)
     return (
-        paragraphs(found.answer)
+        paragraphs(of_leader.answer)
         + figure(chart, f"sounding-{i}", "Each source alone, the narrowest on top")
-        + table(f"doubt-{i}", header, rows, note="\n".join(found.remarks[: -len(found.about_estimates) or None]))
+        + table(
+            f"doubt-{i}", header, rows, note="\n".join(of_leader.remarks[: -len(of_leader.about_estimates) or None])
+        )
     )
 
 

@@ -100,17 +100,17 @@ def run_doubt(
     without_labels = estimates_if_quick(seen, draws, (), to_depth) if labels and estimates is not None else None
     chances = None if estimates is None else _chances(experiment, estimates, labels)
     costs = _costs(experiment, cost_topic, cost_judgment)
-    found = doubt_of(seen, prepared, runs, estimates, level, chances, costs, progress)
+    doubt = doubt_of(seen, prepared, runs, estimates, level, chances, costs, progress)
     if without_labels is not None:
         places = [names.index(run) for run in runs]
         budgets = [
             _with_labels(budget, _signed(without_labels[budget.measure].point_means, places))
             if budget.measure in without_labels.by_measure
             else budget
-            for budget in found.budgets
+            for budget in doubt.budgets
         ]
-        found = replace(found, budgets=budgets)
-    return found
+        doubt = replace(doubt, budgets=budgets)
+    return doubt
 
 
 def doubt_of(
