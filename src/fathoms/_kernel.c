@@ -1276,6 +1276,112 @@ done:
     return answer;
 }
 
+/* -- scores under many draws ----------------------------------------------------------------------------------- */
+
+enum { RUNNING, GREATEST, STOPPING };
+
+/* The places of one run by topic, and a value for each document and draw. */
+typedef struct {
+    int kind;
+    Py_ssize_t n_topics, n_draws, n_weights, n_documents;
+    const int64_t *start, *rank, *document;
+    const double *weight, *value;
+    double *total; /* [topic, draw] */
+} PlaceSums;
+
+#define DRAWS 128 /* side by side: what the nearest cache holds */
+
+static void sum_places(const PlaceSums *s)
+{
+    double state[DRAWS];
+    for (Py_ssize_t t = 0; t < s->n_topics; t++)
+        for (Py_ssize_t from = 0; from < s->n_draws; from += DRAWS) {
+            Py_ssize_t n = s->n_draws - from < DRAWS ? s->n_draws - from : DRAWS;
+            double *total = s->total + t * s->n_draws + from;
+            for (Py_ssize_t d = 0; d < n; d++) {
+                total[d] = 0.0;
+                state[d] = s->kind == STOPPING ? 1.0 : 0.0;
+            }
+            for (int64_t i = s->start[t]; i < s->start[t + 1]; i++) {
+                const double *value = s->value + s->document[i] * s->n_draws + from;
+                double weight = s->weight[s->rank[i] - 1];
+                if (s->kind == RUNNING)
+                    for (Py_ssize_t d = 0; d < n; d++) {
+                        state[d] += value[d];
+                        total[d] += value[d] * state[d] * weight;
+                    }
+                else if (s->kind == GREATEST)
+                    for (Py_ssize_t d = 0; d < n; d++) {
+                        double here = value[d] * weight;
+                        total[d] = here > total[d] ? here : total[d];
+                    }
+                else
+                    for (Py_ssize_t d = 0; d < n; d++) {
+                        total[d] += state[d] * value[d] * weight;
+                        state[d] *= 1.0 - value[d];
+                    }
+            }
+        }
+}
+
+/* Whether all that is an index points to something. */
+static int has_places(const PlaceSums *s, Py_ssize_t n_places)
+{
+    if (s->start[0] < 0 || s->start[s->n_topics] > n_places)
+        return 0;
+    for (Py_ssize_t t = 0; t < s->n_topics; t++)
+        if (s->start[t] > s->start[t + 1])
+            return 0;
+    for (Py_ssize_t i = 0; i < n_places; i++)
+        if (s->rank[i] < 1 || s->rank[i] > s->n_weights || s->document[i] < 0 || s->document[i] >= s->n_documents)
+            return 0;
+    return 1;
+}
+
+static PyObject *place_sums(PyObject *module, PyObject *args)
+{
+    PlaceSums s;
+    Py_buffer start, rank, document, weight, value, total;
+    if (!PyArg_ParseTuple(args, "iny*y*y*y*y*w*", &s.kind, &s.n_draws, &start, &rank, &document, &weight, &value,
+                          &total))
+        return NULL;
+    PyObject *answer = NULL;
+    Py_ssize_t n_places = rank.len / 8;
+    s.n_topics = start.len / 8 - 1;
+    s.n_weights = weight.len / 8;
+    s.n_documents = s.n_draws > 0 ? value.len / 8 / s.n_draws : 0;
+    if (s.n_topics < 0 || s.n_draws < 1 || s.n_draws > PY_SSIZE_T_MAX / 8) {
+        PyErr_SetString(PyExc_ValueError, "no topics or draws");
+        goto done;
+    }
+    if (!has_size(&start, s.n_topics + 1, 8) || !has_size(&rank, n_places, 8) || !has_size(&document, n_places, 8) ||
+        !has_size(&weight, s.n_weights, 8) || !has_size(&value, s.n_documents, 8 * s.n_draws) ||
+        !has_size(&total, s.n_topics, 8 * s.n_draws))
+        goto done;
+    s.start = start.buf;
+    s.rank = rank.buf;
+    s.document = document.buf;
+    s.weight = weight.buf;
+    s.value = value.buf;
+    s.total = total.buf;
+    if (!has_places(&s, n_places)) {
+        PyErr_SetString(PyExc_ValueError, "no such places");
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    sum_places(&s);
+    Py_END_ALLOW_THREADS
+    answer = Py_NewRef(Py_None);
+done:
+    PyBuffer_Release(&start);
+    PyBuffer_Release(&rank);
+    PyBuffer_Release(&document);
+    PyBuffer_Release(&weight);
+    PyBuffer_Release(&value);
+    PyBuffer_Release(&total);
+    return answer;
+}
+
 /* -------------------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
@@ -1288,6 +1394,7 @@ static PyMethodDef methods[] = {
     {"count_distinct", count_distinct, METH_VARARGS, "How many distinct keys several lists of them have."},
     {"index_judgments", index_judgments, METH_VARARGS, "A table for each topic to look its judgments up in."},
     {"rank_rows", rank_rows, METH_VARARGS, "Rows in order of topic and score, with what is known of each."},
+    {"place_sums", place_sums, METH_VARARGS, "Sums over the places of each topic, many draws side by side."},
     {NULL, NULL, 0, NULL},
 };
 

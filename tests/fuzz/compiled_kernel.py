@@ -11,6 +11,7 @@ the input that did it is printed. `--plain` takes the kernel that is installed, 
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import random
 import subprocess
@@ -99,6 +100,21 @@ def odd_dict(draw: random.Random) -> Any:
     return defaultdict(dict, found) if draw.random() < 0.05 else found
 
 
+def places_and_values(draw: random.Random) -> tuple[Any, Any, Any]:
+    """Places of a run, a weight for each rank, and a value for each document and draw."""
+    import numpy as np
+
+    from fathoms.evidence.sparse_places import Listed
+
+    rng = np.random.default_rng(draw.getrandbits(32))
+    depth, n_documents, n_draws = draw.randint(1, 12), draw.randint(1, 20), draw.choice([1, 3, 130])
+    listed = rng.random((draw.randint(0, 6), depth)) < draw.random()
+    topic, rank = np.nonzero(listed)
+    start = np.searchsorted(topic, np.arange(len(listed) + 1))
+    places = Listed(depth, start, rank + 1, rng.integers(0, n_documents, len(rank)))
+    return places, rng.random(depth), rng.random((n_documents, n_draws)) * (rng.random((n_documents, n_draws)) < 0.7)
+
+
 def garbage(draw: random.Random, size: int) -> bytes:
     return draw.choice([bytes(size), b"\xff" * size, draw.randbytes(size)])
 
@@ -135,6 +151,11 @@ def try_garbage(draw: random.Random) -> None:
         lambda: compiled.cut_ids(arrays[3], arrays[0]),
         lambda: compiled.document_keys(arrays[3], draw.choice([words, 0, -1, 1 << 60]), arrays[1]),
         lambda: compiled.count_distinct([arrays[1], arrays[4]], garbage(draw, draw.choice([32, 31, 16]))),
+        lambda: compiled.place_sums(
+            draw.randint(-1, 3),
+            draw.choice([1, 2, 0, -1, 1 << 62]),
+            *(arrays[draw.choice([1, 2, 4, 5])] for _ in range(6)),
+        ),
         lambda: compiled.has_repeats(arrays[draw.randint(0, 5)], arrays[draw.randint(0, 5)]),
         lambda: compiled.parse_lines(
             bytes(arrays[3]),
@@ -168,7 +189,7 @@ def try_one(draw: random.Random) -> None:
         return ours
 
     lenient = draw.random() < 0.3
-    match draw.choice(["run", "run", "qrels", "rank", "dict", "garbage"]):
+    match draw.choice(["run", "run", "qrels", "rank", "dict", "places", "garbage"]):
         case "run" | "qrels" as kind:
             raw = text(draw, kind)
             layout = lines.RUN if kind == "run" else lines.QRELS
@@ -189,6 +210,10 @@ def try_one(draw: random.Random) -> None:
                     policy: Any = draw.choice(["trec", "run", "rank", "score-rank", "expected"])
                     precision: Any = draw.choice(["float32", "float64"])
                     compare((raw, judgments, policy), lambda: rank(read, qrels, policy, precision))
+        case "places":
+            listed, weights, values = places_and_values(draw)
+            for sums in (listed.running_sums, listed.greatest, listed.stopping_sums):
+                compare((listed, weights, values), functools.partial(sums, weights, values))
         case "garbage":
             try_garbage(draw)
 

@@ -210,6 +210,29 @@ def rank_rows(
     return RankedRows(*(array if known == n else array[:known].copy() for array in out))
 
 
+# -- scores under many draws -------------------------------------------------------------------------------------------
+
+PLACE_SUMS = {"running": 0, "greatest": 1, "stopping": 2}
+
+
+def place_sums(
+    kind: str,
+    start: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    document: NDArray[np.int64],
+    weights: Floats,
+    values: Floats,
+) -> Floats | None:
+    """[topic, draw]: what `sparse_places.Listed` sums over the places of a topic, in the order of the places."""
+    if compiled is None or not values.size:
+        return None
+    total = np.empty((len(start) - 1, values.shape[1]))
+    places = [np.ascontiguousarray(array, dtype=np.int64) for array in (start, rank, document)]
+    factors = [np.ascontiguousarray(array, dtype=np.float64) for array in (weights, values)]
+    compiled.place_sums(PLACE_SUMS[kind], values.shape[1], *places, *factors, total)
+    return total
+
+
 # -- buffers -----------------------------------------------------------------------------------------------------------
 
 

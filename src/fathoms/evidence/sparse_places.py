@@ -1,7 +1,8 @@
 """Those places of a run that may hold something, listed: what scores under many ways of judging are made from.
 
 Of a thousand ranked documents a few hundred are relevant or may yet turn out to be; the others add nothing whatever is
-judged. So a measure that is a sum over documents is quickest over a list of these alone, all draws side by side.
+judged. So a measure that is a sum over documents is quickest over a list of these alone, all draws side by side: the
+first places of all topics, then their second ones, and so on.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.base import kernel
 from fathoms.evidence.evidence import Evidence, Floats, Ints
-
-BROAD = 10_000  # topics times draws from which on it is quicker to go place by place
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,25 +46,9 @@ class Listed:
 
     def running_sums(self, weights: Floats, values: Floats) -> Floats:
         """For each topic and draw the sum over places of weight times value times the sum of values down to there."""
-        if (len(self.start) - 1) * values.shape[1] >= BROAD:
-            return self._place_by_place(weights, values)
-        here = values[self.document]
-        running = np.cumsum(here, axis=0)
-        some = self._some
-        total = np.zeros((len(self.start) - 1, values.shape[1]))
-        if not some.any():
-            return total
-        first = self.start[:-1][some]
-        before = running[first] - here[first]
-        running -= np.repeat(before, np.diff(self.start)[some], axis=0)
-        running *= here
-        running *= weights[self.rank - 1][:, None]
-        total[some] = np.add.reduceat(running, first, axis=0)
-        return total
-
-    def _place_by_place(self, weights: Floats, values: Floats) -> Floats:
-        """`running_sums` over the first places of all topics, then their second ones, and so on: no more at a time than
-        the processor's caches hold."""
+        compiled = self._compiled("running", weights, values)
+        if compiled is not None:
+            return compiled
         running, total = np.zeros((2, len(self.start) - 1, values.shape[1]))
         for n, place in self._layers:
             here = values[self.document[place]]
@@ -76,6 +60,9 @@ class Listed:
 
     def greatest(self, weights: Floats, values: Floats) -> Floats:
         """For each topic and draw the greatest weight times value of a place, at least 0."""
+        compiled = self._compiled("greatest", weights, values)
+        if compiled is not None:
+            return compiled
         greatest = np.zeros((len(self.start) - 1, values.shape[1]))
         for n, place in self._layers:
             here = values[self.document[place]] * weights[self.rank[place] - 1][:, None]
@@ -85,15 +72,19 @@ class Listed:
     def stopping_sums(self, weights: Floats, chances: Floats) -> Floats:
         """For each topic and draw the sum over places of weight times the chance to stop there, having passed all those
         above."""
-        reach, total = (
-            np.ones((len(self.start) - 1, chances.shape[1])),
-            np.zeros((len(self.start) - 1, chances.shape[1])),
-        )
+        compiled = self._compiled("stopping", weights, chances)
+        if compiled is not None:
+            return compiled
+        total = np.zeros((len(self.start) - 1, chances.shape[1]))
+        reach = np.ones_like(total)
         for n, place in self._layers:
             chance = chances[self.document[place]]
             total[:n] += reach[:n] * chance * weights[self.rank[place] - 1][:, None]
             reach[:n] *= 1 - chance
         return self._in_order(total)
+
+    def _compiled(self, kind: str, weights: Floats, values: Floats) -> Floats | None:
+        return kernel.place_sums(kind, self.start, self.rank, self.document, weights, values)
 
     @cached_property
     def _by_length(self) -> Ints:
@@ -113,10 +104,6 @@ class Listed:
         in_order = np.empty_like(by_length)
         in_order[self._by_length] = by_length
         return in_order
-
-    @cached_property
-    def _some(self) -> NDArray[np.bool_]:
-        return np.diff(self.start) > 0
 
 
 def known_in_all(topics: list[str], levels: Floats, max_grade: float, counts: NDArray[Any]) -> Evidence:
