@@ -28,7 +28,9 @@ class KernelBuildHook(BuildHookInterface[Any]):
         if built is None:
             return
         if version == "editable":  # it is imported from the sources
-            shutil.copy(built, Path(self.root, SOURCE.parent, built.name))
+            place = Path(self.root, SOURCE.parent, built.name)
+            place.unlink(missing_ok=True)  # a program that has it loaded keeps the old one
+            shutil.copy(built, place)
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["force_include"][str(built)] = f"fathoms/{built.name}"
