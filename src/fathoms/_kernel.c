@@ -1089,8 +1089,8 @@ typedef struct {
     Py_ssize_t judged_words, n_judged;
     const int16_t *judged_codes;
     /* what is found, a place for each row */
-    int64_t *row, *rank;
-    int32_t *topic_of, *judgment;
+    int64_t *row;
+    int32_t *judgment;
     uint8_t *tied;
     uint64_t *pair_key;
     int16_t *code;
@@ -1175,8 +1175,6 @@ static Py_ssize_t rank_all(const Ranking *r)
             int64_t row = items[i].row;
             int32_t found = find_judgment(r, table, places, bits, row);
             r->row[at] = row;
-            r->rank[at] = (int64_t)i + 1;
-            r->topic_of[at] = (int32_t)t;
             r->tied[at] = i > 0 && items[i].key == items[i - 1].key;
             r->pair_key[at] = topic_key(r->keys[row], t);
             r->judgment[at] = found;
@@ -1193,7 +1191,7 @@ done:
 
 enum {
     TOPICS, PRIMARY, SECOND, DOCUMENTS, KEYS, STARTS, SLOTS, JUDGED_KEYS, JUDGED_DOCUMENTS, JUDGED_CODES,
-    OUT_ROW, OUT_TOPIC, OUT_RANK, OUT_TIED, OUT_KEY, OUT_JUDGMENT, OUT_CODE, BUFFERS
+    OUT_ROW, OUT_TIED, OUT_KEY, OUT_JUDGMENT, OUT_CODE, BUFFERS
 };
 
 /* Whether all that is an index points to something. */
@@ -1218,11 +1216,10 @@ static PyObject *rank_rows(PyObject *module, PyObject *args)
     Ranking r;
     memset(&r, 0, sizeof r);
     memset(b, 0, sizeof b);
-    if (!PyArg_ParseTuple(args, "nnpppiy*y*y*y*y*y*y*y*y*y*w*w*w*w*w*w*w*", &r.ties.n_words, &r.judged_words, &r.sorts,
+    if (!PyArg_ParseTuple(args, "nnpppiy*y*y*y*y*y*y*y*y*y*w*w*w*w*w*", &r.ties.n_words, &r.judged_words, &r.sorts,
                           &r.descending, &r.single, &r.ties.how, &b[TOPICS], &b[PRIMARY], &b[SECOND], &b[DOCUMENTS],
                           &b[KEYS], &b[STARTS], &b[SLOTS], &b[JUDGED_KEYS], &b[JUDGED_DOCUMENTS], &b[JUDGED_CODES],
-                          &b[OUT_ROW], &b[OUT_TOPIC], &b[OUT_RANK], &b[OUT_TIED], &b[OUT_KEY], &b[OUT_JUDGMENT],
-                          &b[OUT_CODE]))
+                          &b[OUT_ROW], &b[OUT_TIED], &b[OUT_KEY], &b[OUT_JUDGMENT], &b[OUT_CODE]))
         return NULL;
     PyObject *answer = NULL;
     r.n = b[TOPICS].len / 4;
@@ -1241,8 +1238,7 @@ static PyObject *rank_rows(PyObject *module, PyObject *args)
         !has_size(&b[STARTS], r.n_topics + 1, 8) || !has_size(&b[SLOTS], n_slots, sizeof(Slot)) ||
         !has_size(&b[JUDGED_KEYS], r.n_judged, 8) || !has_size(&b[JUDGED_DOCUMENTS], r.n_judged, 8 * r.judged_words) ||
         !has_size(&b[JUDGED_CODES], r.n_judged, 2) || !has_size(&b[OUT_ROW], r.n, 8) ||
-        !has_size(&b[OUT_TOPIC], r.n, 4) || !has_size(&b[OUT_RANK], r.n, 8) || !has_size(&b[OUT_TIED], r.n, 1) ||
-        !has_size(&b[OUT_KEY], r.n, 8) || !has_size(&b[OUT_JUDGMENT], r.n, 4) || !has_size(&b[OUT_CODE], r.n, 2))
+        !has_size(&b[OUT_TIED], r.n, 1) || !has_size(&b[OUT_KEY], r.n, 8) || !has_size(&b[OUT_JUDGMENT], r.n, 4) || !has_size(&b[OUT_CODE], r.n, 2))
         goto done;
     r.topic = b[TOPICS].buf;
     r.primary = b[PRIMARY].buf;
@@ -1255,8 +1251,6 @@ static PyObject *rank_rows(PyObject *module, PyObject *args)
     r.judged_documents = b[JUDGED_DOCUMENTS].buf;
     r.judged_codes = b[JUDGED_CODES].buf;
     r.row = b[OUT_ROW].buf;
-    r.topic_of = b[OUT_TOPIC].buf;
-    r.rank = b[OUT_RANK].buf;
     r.tied = b[OUT_TIED].buf;
     r.pair_key = b[OUT_KEY].buf;
     r.judgment = b[OUT_JUDGMENT].buf;

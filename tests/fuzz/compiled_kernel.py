@@ -132,7 +132,7 @@ def try_garbage(draw: random.Random) -> None:
     if draw.random() < 0.5 and topics:
         starts[draw.randint(0, topics)] = draw.choice([-1, 0, 3, 1 << 40])
     sizes = [n * 4, n * 8, n * 8, n * 8 * words, n * 8, len(starts) * 8, topics * places * 8, judged * 8]
-    sizes += [judged * 8 * words, judged * 2, n * 8, n * 4, n * 8, n, n * 8, n * 4, n * 2]
+    sizes += [judged * 8 * words, judged * 2, n * 8, n, n * 8, n * 4, n * 2]
     arrays = [bytearray(garbage(draw, size)) for size in sizes]
     arrays[5] = bytearray(starts.tobytes())
     if draw.random() < 0.7:

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import fathoms as fm
 from fathoms.base import parallel
@@ -22,13 +20,11 @@ from fathoms.evidence.candidates import DocumentTable, candidates, document_tabl
 from fathoms.evidence.evidence import Floats, Ints
 from fathoms.evidence.order import Ties
 from fathoms.evidence.pairs import RankingBlock
-from fathoms.evidence.sparse_places import Listed
 from fathoms.judging.grade_chances import Grades
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 from fathoms.pairs.difference_ranges import Ranges, Universe, _places_read, _surplus, pairs_to_depth
 from fathoms.pairs.differences import difference, plain_witness
-from tests.measures.test_invariants import FEW
 
 MEASURES = ["AP", "AP@5", "nDCG@4", "R@6", "ERR", "RBP(p=0.5)", "GMAP", "Q"]
 
@@ -113,18 +109,6 @@ def test_documents_that_two_runs_leave_open_are_counted_once() -> None:
             assert together[topic, a, b] == len(both)
         listed = [{int(n) for n in table.place[:, t, :depth].ravel() if n >= 0 and table.open[n]} for t in range(3)]
         assert table.open_counts(depth).tolist() == [len(numbers) for numbers in listed]
-
-
-@FEW
-@given(st.integers(0, 1000))
-def test_place_by_place_is_place_after_place(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    lengths = rng.integers(0, 9, 7)
-    ranks = [np.sort(rng.permutation(12)[:n]) + 1 for n in lengths]
-    start = np.append(0, np.cumsum(lengths))
-    listed = Listed(12, start, np.concatenate(ranks), rng.integers(0, 20, start[-1]))
-    values, weights = rng.integers(0, 2, (20, 5)).astype(np.float64), 1 / np.arange(1.0, 13)
-    assert listed._place_by_place(weights, values) == pytest.approx(listed.running_sums(weights, values), abs=1e-12)
 
 
 def test_documents_are_numbered_though_two_share_a_key() -> None:

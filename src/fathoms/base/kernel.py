@@ -157,8 +157,6 @@ class RankedRows(NamedTuple):
     """Rows of a run by topic and rank, and what the judgments say of each."""
 
     rows: NDArray[np.int64]
-    topic: NDArray[np.int32]
-    rank: NDArray[np.int64]
     tied: NDArray[np.bool_]
     keys: Keys
     judgment: NDArray[np.int32]
@@ -186,7 +184,7 @@ def rank_rows(
     if compiled is None or documents.dtype.itemsize % 8:
         return None
     n = len(topic)
-    types = (np.int64, np.int32, np.int64, np.bool_, np.uint64, np.int32, np.int16)
+    types = (np.int64, np.bool_, np.uint64, np.int32, np.int16)
     out: list[NDArray[Any]] = [np.empty(n, dtype=kind) for kind in types]
     known = compiled.rank_rows(
         documents.dtype.itemsize // 8,

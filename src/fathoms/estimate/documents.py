@@ -114,23 +114,23 @@ def documents_of(
 ) -> Documents:
     """The judged candidates and those with a rank of at most `to_depth` in some run; `labels` are by candidate, and so
     is the chance of being `inside` what is estimated, 1 by default."""
-    from scipy.sparse import csr_matrix
+    from scipy.sparse import csc_matrix
 
     reach, owner = found.least_ranks()
     pooled, _ = found.least_ranks(contributing)
     inside = np.ones(len(found)) if inside is None else inside
     number = np.flatnonzero((codes >= JUDGED) | ((reach <= to_depth) & (inside > 0)))
-    row = np.full(len(found) + 1, -1)
-    row[number] = np.arange(len(number))
-    rows, systems, ranks = [], [], []
-    for system, place in enumerate(found.place):
+    row = np.full(len(found) + 1, -1, dtype=np.int32)
+    row[number] = np.arange(len(number), dtype=np.int32)
+    rows, ranks = [], []
+    for place in found.place:
         here = row[place]
-        _, at = np.nonzero(here >= 0)
-        rows.append(here[here >= 0])
-        systems.append(np.full(len(at), system))
-        ranks.append(at + 1.0)
+        shown = here >= 0
+        rows.append(here[shown])
+        ranks.append(np.nonzero(shown)[1] + 1.0)
+    ends = np.cumsum([0, *map(len, rows)])
     shape = (len(number), len(found.names))
-    matrix = csr_matrix((np.concatenate(ranks), (np.concatenate(rows), np.concatenate(systems))), shape=shape)
+    matrix = csc_matrix((np.concatenate(ranks), np.concatenate(rows), ends), shape=shape).tocsr()
     return Documents(
         number,
         found.topic[number].astype(np.int64),

@@ -157,10 +157,8 @@ class Ranked:
     """
 
     run: Run
-    n_topics: int  # of the qrels
+    lengths: NDArray[np.int64]  # documents of each topic of the qrels
     rows: NDArray[np.int64]  # rows of the run
-    topic: NDArray[np.int32]  # topics as numbered in the qrels
-    rank: NDArray[np.int64]  # from 1
     tied: NDArray[np.bool_]
     keys: keys.Keys
     judgment: NDArray[np.int32]  # rows of the qrels, -1 for none
@@ -171,15 +169,25 @@ class Ranked:
         return {name: value for name, value in self.__dict__.items() if name in FIELDS}
 
     @property
+    def n_topics(self) -> int:
+        """Topics of the qrels."""
+        return len(self.lengths)
+
+    @property
+    def topic(self) -> NDArray[np.int32]:
+        """Of each document the topic as numbered in the qrels."""
+        return np.repeat(np.arange(self.n_topics, dtype=np.int32), self.lengths)
+
+    @property
+    def rank(self) -> NDArray[np.int64]:
+        """Of each document, from 1."""
+        return np.arange(1, len(self.rows) + 1) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+
+    @property
     def judged(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The judgments that the run has documents of, as rows of the qrels, and the ranks of these."""
         place = np.flatnonzero(self.judgment >= 0)
         return self.judgment[place], self.rank[place]
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int64]:
-        """Documents of each topic of the qrels."""
-        return np.bincount(self.topic, minlength=self.n_topics)
 
     @cached_property
     def answered(self) -> NDArray[np.int64]:
@@ -221,9 +229,10 @@ FIELDS = {field.name for field in fields(Ranked)}
 def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     of_topic = np.array([qrels.index.get(topic, -1) for topic in run.topics], dtype=np.int32)
     topic = of_topic[run.topic]
+    lengths = np.bincount(topic + 1, minlength=len(qrels.topics) + 1)[1:]
     columns = _compiled_rank(run, qrels, topic, ties, precision)
     if columns is not None:
-        return Ranked(run, len(qrels.topics), *columns)
+        return Ranked(run, lengths, *columns)
     rows = np.flatnonzero(topic >= 0)
     rows, tied = order_rows(run, rows, topic[rows], ties, precision)
     topic = topic[rows]
@@ -231,8 +240,7 @@ def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     judgment = qrels.lookup.find(pair_keys, run.documents, rows)
     # The last code answers for index -1: not judged.
     codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
-    ranks = _from_one(topic, len(qrels.topics))
-    return Ranked(run, len(qrels.topics), rows, topic, ranks, tied, pair_keys, judgment, codes)
+    return Ranked(run, lengths, rows, tied, pair_keys, judgment, codes)
 
 
 def _compiled_rank(
@@ -277,10 +285,3 @@ def other_order(ranked: Ranked, ties: Ties, precision: Precision) -> tuple[NDArr
     rows = np.sort(ranked.rows)
     rows, tied = order_rows(ranked.run, rows, ranked.topic[at[rows]], ties, precision)
     return at[rows], tied
-
-
-def _from_one(topic: NDArray[np.int32], n_topics: int) -> NDArray[np.int64]:
-    """Ranks from 1 for rows in order of topic."""
-    starts = np.searchsorted(topic, np.arange(n_topics))
-    ranks: NDArray[np.int64] = np.arange(len(topic)) - starts[topic] + 1
-    return ranks

@@ -165,6 +165,8 @@ class DocumentTable(Candidates):
         if list(names) == self.names and (depth is None or depth >= self.depth):
             return self
         systems = [self.names.index(name) for name in names]
+        if sorted(systems) == list(range(len(self.names))) and (depth is None or depth >= self.depth):
+            return replace(self, names=list(names), place=self.place[systems], tied=self.tied[systems])
         longest = int(self.lengths[systems].max(initial=1))
         width = longest if depth is None else min(depth, longest)
         place = self.place[systems, :, :width]
@@ -357,13 +359,14 @@ def document_table(
         lengths = np.minimum(lengths, depth)
     shape = (len(rankings), len(topics), int(lengths.max(initial=1)))
     place, tied = np.full(shape, -1, dtype=np.int32), np.zeros(shape, dtype=bool)
-    parts = []
+    parts: list[list[NDArray[Any]]] = []
     before = 0
     for start, stop in stretches(lengths.sum(axis=0), ROWS):
         rows = [_first_rows(of[start:stop], n[start:stop]) for of, n in zip(first, lengths, strict=True)]
         of_runs = list(zip(rankings, rows, strict=True))
         pair_keys = np.concatenate([ranked.keys[at] for ranked, at in of_runs])
-        topic = np.concatenate([ranked.topic[at] for ranked, at in of_runs])
+        each_topic = np.tile(np.arange(start, stop, dtype=np.int32), len(rankings))
+        topic = np.repeat(each_topic, lengths[:, start:stop].ravel())
         ids = widths.joined([ranked.run.documents[ranked.rows[at]] for ranked, at in of_runs])
         first_place, numbers = numbered(pair_keys, topic, ids)
         inside = np.arange(shape[2]) < lengths[:, start:stop, None]

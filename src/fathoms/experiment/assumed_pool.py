@@ -55,17 +55,18 @@ class JudgedByRank:
 
 
 def judged_by_rank(ranked: Ranked) -> JudgedByRank:
-    retrieved = np.bincount(ranked.rank)[1:]
-    judged = np.bincount(ranked.rank[ranked.codes >= JUDGED], minlength=len(retrieved) + 1)[1:]
-    return JudgedByRank(retrieved, judged, _judged_first(ranked, len(retrieved)) if ranked.tied.any() else judged)
+    rank = ranked.rank
+    retrieved = np.bincount(rank)[1:]
+    judged = np.bincount(rank[ranked.codes >= JUDGED], minlength=len(retrieved) + 1)[1:]
+    return JudgedByRank(retrieved, judged, _judged_first(ranked, rank, len(retrieved)) if ranked.tied.any() else judged)
 
 
-def _judged_first(ranked: Ranked, length: int) -> NDArray[np.int64]:
+def _judged_first(ranked: Ranked, rank: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     """How many documents at each rank would be judged if, of equal scores, the judged ones came first."""
     scores, judged = ranked.run.scores[ranked.rows].astype(np.float32), ranked.codes >= JUDGED
-    starts = (ranked.rank == 1) | ~ranked.tied | (scores != np.roll(scores, 1))
+    starts = (rank == 1) | ~ranked.tied | (scores != np.roll(scores, 1))
     group = np.cumsum(starts)
-    return np.bincount(ranked.rank[judged[np.lexsort((~judged, group))]], minlength=length + 1)[1:]
+    return np.bincount(rank[judged[np.lexsort((~judged, group))]], minlength=length + 1)[1:]
 
 
 def pooled_depth(evidences: Iterable[Evidence]) -> int:

@@ -232,7 +232,7 @@ def misspelled(ranked: Ranked, qrels: Qrels, topics: np.ndarray, depth: int) -> 
 
 def _sampled(run: Run, qrels: Qrels, ranked: Ranked) -> tuple[Pairs, Pairs, str]:
     """Documents of the run and judged documents of the same topics, from as many topics as are quick to look at."""
-    lengths = np.bincount(ranked.topic, minlength=len(qrels.topics))
+    lengths = ranked.lengths
     answered = np.flatnonzero(lengths)
     chosen = answered[np.cumsum(lengths[answered]) <= max(LOOKED_AT, int(lengths[answered[0]]))]
     rows = ranked.rows[np.isin(ranked.topic, chosen)]
@@ -297,7 +297,7 @@ def check_self(ranked: Ranked, qrels: Qrels, file: str) -> Iterator[Finding]:
     codes = ranked.codes[own]
     judged = codes >= JUDGED
     relevant = int((qrels.levels[codes[judged] - JUDGED] > 0).sum())
-    answered = len(np.unique(ranked.topic))
+    answered = len(ranked.answered)
     known = (
         f"{int(judged.sum()):,} of them are judged, {relevant:,} relevant" if judged.any() else "none of them is judged"
     )

@@ -297,7 +297,8 @@ def _contradicts_itself(ranked: Ranked) -> bool:
     ranks = run.ranks[ranked.rows]
     if np.isnan(ranks).any():
         return False  # a column that is not all numbers is no order
-    same_topic = ranked.topic[1:] == ranked.topic[:-1]
+    topic = ranked.topic
+    same_topic = topic[1:] == topic[:-1]
     if ((ranks[1:] > ranks[:-1]) | ~same_topic).all():
         return False  # as most runs are: in the order of both
     if in_both_orders(run):

@@ -30,7 +30,7 @@ class Survey:
 
 
 def survey(ranked: Ranked, qrels: Qrels) -> Survey:
-    answered = np.flatnonzero(np.bincount(ranked.topic, minlength=len(qrels.topics)))
+    answered = ranked.answered
     unknown = [topic for topic in ranked.run.topics if topic not in qrels.index]
     return Survey(ranked.run.name, answered, len(qrels.topics), unknown, judged_by_rank(ranked))
 

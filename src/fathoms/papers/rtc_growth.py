@@ -72,7 +72,6 @@ def earlier_documents(
 
 
 def _only(ranked: Ranked, kept: Bools) -> Ranked:
-    names = ("rows", "topic", "rank", "tied", "keys", "judgment", "codes")
-    less = replace(ranked, **{name: getattr(ranked, name)[kept] for name in names})
-    first = np.searchsorted(less.topic, less.topic)  # by topic, as rankings are
-    return replace(less, rank=np.arange(len(first)) - first + 1)
+    lengths = np.bincount(ranked.topic[kept], minlength=ranked.n_topics)
+    names = ("rows", "tied", "keys", "judgment", "codes")
+    return replace(ranked, lengths=lengths, **{name: getattr(ranked, name)[kept] for name in names})
