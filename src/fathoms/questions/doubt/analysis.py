@@ -14,7 +14,7 @@ and the shares are parts of their sum. For two runs D is the difference. Ties of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,12 +23,13 @@ from scipy.special import stdtrit
 
 from fathoms.base.errors import FathomsError
 from fathoms.base.tolerances import SAME
-from fathoms.estimate.document_effects import DocumentEffects, document_effects
+from fathoms.estimate.document_effects import document_effects
 from fathoms.estimate.estimates import Estimate, Estimates
 from fathoms.estimate.names import LEVEL
-from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
+from fathoms.estimate.open_documents import OpenDocuments
 from fathoms.estimate.self_check import interval
 from fathoms.estimate.words import calibrated_sentences
+from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Evidence, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.topics import chosen_run, some
@@ -45,8 +46,9 @@ from fathoms.pairs.scored_runs import (
 )
 from fathoms.questions.doubt.result import Budget, Document, Doubt, Settling, Source
 
+HALF = 0.5
 FEWEST_TOPICS = 2  # with one, topics have no spread
-FIRST = 1000  # documents to judge that are listed at most
+STEPS = 6  # numbers of judgments that are tried out on the way to the one that halves the doubt
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +100,8 @@ def run_doubt(
         raise FathomsError("doubt: one topic says nothing of others; give judgments of two topics or more")
     estimates = estimates_if_quick(seen, draws, labels, to_depth)
     without_labels = estimates_if_quick(seen, draws, (), to_depth) if labels and estimates is not None else None
-    chances = None if estimates is None else _chances(experiment, estimates, labels)
     costs = _costs(experiment, cost_topic, cost_judgment)
-    doubt = doubt_of(seen, prepared, runs, estimates, level, chances, costs, progress)
+    doubt = doubt_of(seen, prepared, runs, estimates, level, costs, progress)
     if without_labels is not None:
         places = [names.index(run) for run in runs]
         budgets = [
@@ -119,12 +120,10 @@ def doubt_of(
     runs: Sequence[str],
     estimates: Estimates | None,
     level: float,
-    chances: Mapping[int, RelevanceProbabilities] | None = None,
     costs: Costs | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Doubt:
-    """The budgets of one run or two, from what a comparison has seen and estimated. Without the `chances` of single
-    documents nothing is said of how many judgments would help."""
+    """The budgets of one run or two, from what a comparison has seen and estimated."""
     experiment, is_pair = seen.experiment, len(runs) == 2
     places = [seen.names.index(run) for run in runs]
     bounds = range_pairs(seen, np.array(places[:1]), np.array(places[1:]), False, progress)[1] if is_pair else {}
@@ -134,11 +133,8 @@ def doubt_of(
     for measure in measures:
         tie_variances = [_tie_variance(measure, of_run) for of_run in evidence]
         one = _of_measure(seen, measure, places, bounds.get(measure), estimates, tie_variances)
-        effects = None
-        if chances is not None and one.to_depth is not None and measure.judging != "none":
-            effects = document_effects(chances[one.to_depth], measure, runs, one.point)
-        known = chances is not None or one.to_depth is None
-        budgets.append(_budget(experiment, one, runs, effects, known, level, costs or _costs(experiment, None, 1.0)))
+        ahead = _judging_ahead(measure, runs, one, estimates)
+        budgets.append(_budget(experiment, one, runs, ahead, level, costs or _costs(experiment, None, 1.0)))
     return Doubt(
         runs=tuple(runs),
         budgets=budgets,
@@ -164,14 +160,6 @@ def chosen(of: Sequence[str], names: Sequence[str]) -> list[str]:
 
 def _universe(measures: Sequence[Measure], is_pair: bool, experiment: BaseExperiment) -> Universe:
     return Universe(asked_universe(measures) if is_pair else "all", experiment.options.universe_depth)
-
-
-def _chances(
-    experiment: BaseExperiment, estimates: Estimates, labels: Sequence[Any]
-) -> dict[int, RelevanceProbabilities]:
-    """How likely documents are to be relevant, by the depth that judging will reach."""
-    depths = sorted({estimate.to_depth for estimate in estimates.by_measure.values()})
-    return {depth: relevance_probabilities(experiment, "fusion", labels, depth) for depth in depths}
 
 
 def _tie_variance(measure: Measure, evidence: Evidence) -> Floats:
@@ -244,6 +232,49 @@ def _over_ties(by_run: Sequence[Scores]) -> tuple[float, float]:
     return ends[0][0] - ends[1][1], ends[0][1] - ends[1][0]
 
 
+# -- judging more ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class JudgingAhead:
+    """What judging more would do to a score, or to a difference."""
+
+    table: Candidates | None  # None where nothing is estimated
+    candidates: Ints  # of the unjudged documents that could move it, the most telling first
+    left: Floats  # the standard deviation that is left once the first 0, 1, 2, ... are judged, as a share of today's
+
+
+def _judging_ahead(measure: Measure, runs: Sequence[str], of_runs: _Seen, estimates: Estimates | None) -> JudgingAhead:
+    estimate = None if estimates is None else estimates.by_measure.get(measure)
+    open_documents = None if estimates is None else estimates.open_documents
+    if estimate is None or open_documents is None or measure.judging == "none":
+        return JudgingAhead(None, np.zeros(0, dtype=np.int64), np.ones(1))
+    share = estimate.calibration.own
+    effects = document_effects(open_documents, estimate.to_depth, measure, runs, of_runs.point, share)
+    left = _simulated(open_documents, estimate, runs, effects.candidate)
+    return JudgingAhead(open_documents.found, effects.candidate, left)
+
+
+def _simulated(open_documents: OpenDocuments, estimate: Estimate, runs: Sequence[str], candidates: Ints) -> Floats:
+    """Tried out with some numbers of judgments, halving the step around the one that halves the doubt; in between on a
+    line through the logarithms of what is left."""
+    today = open_documents.deviation(estimate, runs, candidates[:0])
+    if today <= SAME or not len(candidates):
+        return np.ones(1)
+    left = {0: 1.0}
+    low, high = 0, len(candidates)
+    tried = high
+    for _ in range(STEPS):
+        left[tried] = open_documents.deviation(estimate, runs, candidates[:tried]) / today
+        low, high = (low, tried) if left[tried] <= HALF else (tried, high)
+        if high - low <= 1 or low == len(candidates):
+            break
+        tried = (low + high) // 2
+    counts = sorted(left)
+    shares = np.minimum.accumulate([left[count] for count in counts])
+    return np.interp(np.arange(len(candidates) + 1), counts, shares)
+
+
 # -- the budget -------------------------------------------------------------------------------------------------------
 
 
@@ -293,8 +324,7 @@ def _budget(
     experiment: BaseExperiment,
     seen: _Seen,
     runs: Sequence[str],
-    effects: DocumentEffects | None,
-    documents_known: bool,
+    ahead: JudgingAhead,
     level: float,
     costs: Costs,
 ) -> Budget:
@@ -310,8 +340,8 @@ def _budget(
         return max(least, center - half), min(seen.largest, center + half)
 
     drawn_low, drawn_high = interval(seen.draws.mean(axis=1), np.asarray(estimate), level)
-    left = np.ones(1) if effects is None else effects.doubt_left(of.judging + of.both)
-    halved = np.flatnonzero(left <= 0.5)
+    left = ahead.left
+    halved = np.flatnonzero(left <= HALF)
     enough = int(halved[0]) if len(halved) and of.judging > SAME**2 else 0
     sources = [
         Source("topics", *around(estimate, of.topics), of.topics / total, 4 * n, "topics"),
@@ -333,9 +363,9 @@ def _budget(
         low=low,
         high=high,
         topics=n,
-        unjudged=len(effects.candidate) if effects is not None else 0 if documents_known else None,
+        unjudged=len(ahead.candidates),
         sources=sources,
-        to_judge=[] if effects is None else _listed(experiment, effects.candidate[: min(enough, FIRST)], runs),
+        to_judge=_listed(ahead, ahead.candidates[:enough], runs),
         reversible=seen.reversible,
         has_estimate=seen.to_depth is not None,
     )
@@ -369,9 +399,11 @@ def _with_labels(budget: Budget, without: float) -> Budget:
     return replace(budget, sources=[*budget.sources, Source("labels", ends[0], ends[1])])
 
 
-def _listed(experiment: BaseExperiment, candidates: Ints, runs: Sequence[str]) -> list[Document]:
+def _listed(ahead: JudgingAhead, candidates: Ints, runs: Sequence[str]) -> list[Document]:
     """Documents by their ids, with their ranks in the runs."""
-    table = experiment.documents()
+    table = ahead.table
+    if table is None:
+        return []
     ranks = np.zeros((len(runs), len(table) + 1), dtype=np.int64)
     for of_run, run in zip(ranks, runs, strict=True):
         place = table.place[table.names.index(run)]
