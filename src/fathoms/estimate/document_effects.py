@@ -47,7 +47,7 @@ def document_effects(
     expected, drawn = open_documents.expected_counts(chances), open_documents.drawn_counts(depth)
     relevant = (levels >= getattr(measure, "rel", 1.0)).astype(np.float64)
     steps = np.concatenate([np.zeros((1, len(levels))), np.eye(len(levels))])
-    parts: list[tuple[Ints, Floats]] = []
+    parts: list[tuple[Ints, Floats, Floats]] = []
     for topic in np.flatnonzero(unjudged[block.number].any(axis=1)):
         here = block.number[topic][block.present[topic]]
         known = known_in_all([""], levels, max_grade, expected[[topic]])
@@ -65,11 +65,12 @@ def document_effects(
         moved = ratio(np.outer(values, a[:-1]), more[:, 0].mean()) - scores[topic] * growth[:, None]
         mean = (moved * chance).sum(axis=0)
         variance = (moved**2 * chance).sum(axis=0) - mean**2
-        chosen = unjudged[here] & (variance > 0)
-        parts.append((here[chosen], variance[chosen]))
-    empty = (np.zeros(0, dtype=np.int64), np.zeros(0))
-    candidate, variance = (np.concatenate(columns) for columns in zip(empty, *parts, strict=True))
+        # What is not likely to change the ideal may all together.
+        chosen = unjudged[here] & ((variance > 0) | (measure.based_on == "recall"))
+        parts.append((here[chosen], variance[chosen], 1 - chance[0, chosen]))
+    empty = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+    candidate, variance, relevance = (np.concatenate(columns) for columns in zip(empty, *parts, strict=True))
     # Rounded, so that equal documents stay in their order on every machine.
     telling = np.round(ratio(variance, variance.max(initial=0.0)), 9)
-    first = np.argsort(-telling, kind="stable")
+    first = np.lexsort((-np.round(relevance, 9), -telling))
     return DocumentEffects(candidate[first], variance[first] / len(candidates.topics) ** 2)

@@ -2,7 +2,7 @@
 doubt would be left once some of them were judged.
 
 The second is found by doing so: grades of the documents to be judged are taken from one draw, all others are drawn as
-before, and the estimate is made again with what the backtests said. The model itself is not fitted again.
+before, and the estimate is made again with what the backtests said. The model may be fitted again with what was judged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fathoms.data.qrels import JUDGED, NEGATIVE, PADDING, UNJUDGED
 from fathoms.estimate.backtest import Drift, Hiding, log_distance
 from fathoms.estimate.backtest_fit import Margins, Prediction
 from fathoms.estimate.documents import Documents
-from fathoms.estimate.grades import GradeModel
+from fathoms.estimate.grades import GradeModel, fit_grades
 from fathoms.estimate.scoring import Judging
 from fathoms.evidence.candidates import DocumentTable
 from fathoms.evidence.evidence import Bools, Evidence, Floats, Ints
@@ -28,7 +28,8 @@ from fathoms.measures.base import Measure
 if TYPE_CHECKING:
     from fathoms.estimate.estimates import Estimate
 
-TRUTHS, DRAWS = 5, 100  # of what judging finds, and of what it leaves open
+TRUTHS, DRAWS = 3, 100  # of what judging finds, and of what it leaves open
+FITTED = 2  # of those truths, with which the model is fitted again
 COUNTED = 20  # draws by which divisors are looked at
 
 
@@ -82,21 +83,21 @@ class OpenDocuments:
     @cached_property
     def _levels(self) -> NDArray[np.int16]:
         """[draw, unjudged document]"""
-        documents, rows = self.documents, self.target.hidden
+        return self._drawn(self.model, self.documents, self.target.hidden)
+
+    def _drawn(self, model: GradeModel, documents: Documents, rows: Ints) -> NDArray[np.int16]:
+        """[draw, document]"""
         draws = range(DRAWS)
-        shift = None
-        if self.drift is not None:
-            shift = self.drift.shifts(documents, rows, self.target.depth, self.seed, draws)
-        sampler = replace(self.model, documents=documents).sampler(rows, DRAWS, self.seed, draws)
-        return sampler.levels(shift)
+        shift = None if self.drift is None else self.drift.shifts(documents, rows, self.target.depth, self.seed, draws)
+        return replace(model, documents=documents).sampler(rows, DRAWS, self.seed, draws).levels(shift)
 
-    def deviation(self, estimate: Estimate, runs: Sequence[str], judged: Ints) -> float:
+    def deviation(self, estimate: Estimate, runs: Sequence[str], judged: Ints, fit: bool = False) -> float:
         """The standard deviation from judging of a score, or of the difference of two runs, with some more candidates
-        judged: the mean over what judging may find."""
-        truths = TRUTHS if len(judged) else 1
-        return float(np.mean([self._deviation(estimate, runs, judged, truth) for truth in range(truths)]))
+        judged: the mean over what judging may find. `fit`: the model learns from them too, which takes longer."""
+        truths = 1 if not len(judged) else FITTED if fit else TRUTHS
+        return float(np.mean([self._deviation(estimate, runs, judged, truth, fit) for truth in range(truths)]))
 
-    def _deviation(self, estimate: Estimate, runs: Sequence[str], judged: Ints, truth: int) -> float:
+    def _deviation(self, estimate: Estimate, runs: Sequence[str], judged: Ints, truth: int, fit: bool) -> float:
         """With these candidates judged as one draw has them."""
         measure, calibration = estimate.measure, estimate.calibration
         margins = Margins() if estimate.check is None else estimate.check.margins
@@ -106,17 +107,20 @@ class OpenDocuments:
         is_judged = among[documents.number[rows]]
         codes = documents.codes.copy()
         codes[rows[is_judged]] = JUDGED + self._levels[truth, is_judged]
+        later = replace(documents, codes=codes)
         use = ~is_judged & (documents.reach[rows] <= estimate.to_depth)
         places = [self.found.names.index(run) for run in runs]
         found = replace(self.found, names=list(runs), place=self.found.place[places])
         known = np.concatenate([self.target.known, rows[is_judged]])
-        later = replace(documents, codes=codes)
         now = Judging(found, later, known, rows[:0], self._with_deeper(), self.max_grade)
         score = now.scores([measure], np.zeros((1, 0), dtype=np.int16))[measure][0][0]
         if not use.any():
             return 0.0
         open_ = Judging(found, later, known, rows[use], self._with_deeper(), self.max_grade)
-        scores, ideal_alone = open_.scores([measure], self._levels[:, use])[measure]
+        drawn_levels = self._levels[:, use]
+        if fit:
+            drawn_levels = self._drawn(fit_grades(later, known, self.seed, self.model), later, rows[use])
+        scores, ideal_alone = open_.scores([measure], drawn_levels)[measure]
         mean, ideal = scores.mean(axis=0), ideal_alone.mean(axis=0)
         distance = float(log_distance(documents.reach[rows[use]], self.target.depth).mean())
         predicted = Prediction(score, mean - ideal, ideal - score, scores - mean, distance)

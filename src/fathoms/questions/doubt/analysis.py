@@ -257,22 +257,27 @@ def _judging_ahead(measure: Measure, runs: Sequence[str], of_runs: _Seen, estima
 
 def _simulated(open_documents: OpenDocuments, estimate: Estimate, runs: Sequence[str], candidates: Ints) -> Floats:
     """Tried out with some numbers of judgments, halving the step around the one that halves the doubt; in between on a
-    line through the logarithms of what is left."""
+    line. There the model is fitted again too, and what that adds is taken to grow as the rest does."""
     today = open_documents.deviation(estimate, runs, candidates[:0])
     if today <= SAME or not len(candidates):
         return np.ones(1)
     left = {0: 1.0}
-    low, high = 0, len(candidates)
-    tried = high
+    low, tried, high = 0, len(candidates), len(candidates)
     for _ in range(STEPS):
         left[tried] = open_documents.deviation(estimate, runs, candidates[:tried]) / today
         low, high = (low, tried) if left[tried] <= HALF else (tried, high)
-        if high - low <= 1 or low == len(candidates):
+        if high - low <= 1:
             break
         tried = (low + high) // 2
     counts = sorted(left)
     shares = np.minimum.accumulate([left[count] for count in counts])
-    return np.interp(np.arange(len(candidates) + 1), counts, shares)
+    by_count = np.interp(np.arange(len(candidates) + 1), counts, shares)
+    at = int(np.argmax(by_count <= HALF)) or len(candidates)
+    if not 0 < by_count[at] < 1:
+        return by_count
+    fitted = open_documents.deviation(estimate, runs, candidates[:at], fit=True) / today
+    more = np.log(min(max(fitted, SAME), by_count[at])) / np.log(by_count[at])
+    return np.asarray(by_count**more)
 
 
 # -- the budget -------------------------------------------------------------------------------------------------------
