@@ -11,7 +11,7 @@ growth are means over draws of what is unjudged: an ideal ranking that is full o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,14 +33,19 @@ class DocumentEffects:
 
 
 def document_effects(
-    open_documents: OpenDocuments, depth: int, measure: Measure, runs: Sequence[str], scores: Floats, share: float = 1.0
+    open_documents: OpenDocuments,
+    depth: int,
+    measure: Measure,
+    weights: Mapping[str, float],
+    scores: Floats,
+    share: float = 1.0,
 ) -> DocumentEffects:
-    """For the first of the runs, or the first less the second; `scores` are its expected scores by topic, and `share`
-    is the part of what the model expects that comes true. Documents of other runs count too: they can grow R and ideal
+    """For the sum of runs' scores with these weights; `scores` are what is expected of it by topic, and `share` is the
+    part of what the model expects that comes true. Documents of other runs count too: they can grow R and ideal
     rankings."""
     candidates, levels, max_grade = open_documents.found, open_documents.documents.levels, open_documents.max_grade
-    systems = [candidates.names.index(run) for run in runs]
-    signs = np.array([1.0, -1.0][: len(runs)])
+    systems = [candidates.names.index(run) for run in weights]
+    signs = np.array(list(weights.values()))
     block = candidates.block()
     unjudged = np.append(open_documents.unjudged(depth), False)
     chances = open_documents.chances_to(depth, share)

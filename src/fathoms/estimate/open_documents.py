@@ -7,7 +7,7 @@ before, and the estimate is made again with what the backtests said. The model m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -91,13 +91,15 @@ class OpenDocuments:
         shift = None if self.drift is None else self.drift.shifts(documents, rows, self.target.depth, self.seed, draws)
         return replace(model, documents=documents).sampler(rows, DRAWS, self.seed, draws).levels(shift)
 
-    def deviation(self, estimate: Estimate, runs: Sequence[str], judged: Ints, fit: bool = False) -> float:
-        """The standard deviation from judging of a score, or of the difference of two runs, with some more candidates
-        judged: the mean over what judging may find. `fit`: the model learns from them too, which takes longer."""
+    def deviation(self, estimate: Estimate, weights: Mapping[str, float], judged: Ints, fit: bool = False) -> float:
+        """The standard deviation from judging of the sum of runs' scores with these weights, with some more candidates
+        judged: the mean over what judging may find. With `fit` the model learns from them too, which takes longer."""
         truths = 1 if not len(judged) else FITTED if fit else TRUTHS
-        return float(np.mean([self._deviation(estimate, runs, judged, truth, fit) for truth in range(truths)]))
+        return float(np.mean([self._deviation(estimate, weights, judged, truth, fit) for truth in range(truths)]))
 
-    def _deviation(self, estimate: Estimate, runs: Sequence[str], judged: Ints, truth: int, fit: bool) -> float:
+    def _deviation(
+        self, estimate: Estimate, weights: Mapping[str, float], judged: Ints, truth: int, fit: bool
+    ) -> float:
         """With these candidates judged as one draw has them."""
         measure, calibration = estimate.measure, estimate.calibration
         margins = Margins() if estimate.check is None else estimate.check.margins
@@ -109,8 +111,8 @@ class OpenDocuments:
         codes[rows[is_judged]] = JUDGED + self._levels[truth, is_judged]
         later = replace(documents, codes=codes)
         use = ~is_judged & (documents.reach[rows] <= estimate.to_depth)
-        places = [self.found.names.index(run) for run in runs]
-        found = replace(self.found, names=list(runs), place=self.found.place[places])
+        places = [self.found.names.index(run) for run in weights]
+        found = replace(self.found, names=list(weights), place=self.found.place[places])
         known = np.concatenate([self.target.known, rows[is_judged]])
         now = Judging(found, later, known, rows[:0], self._with_deeper(), self.max_grade)
         score = now.scores([measure], np.zeros((1, 0), dtype=np.int16))[measure][0][0]
@@ -129,8 +131,7 @@ class OpenDocuments:
         if estimate.is_bounded:
             ranges = [self._range(measure, codes, place, now.known_counts) for place in found.place]
             drawn = np.clip(drawn, *np.moveaxis(np.array(ranges), 1, 0))
-        means = drawn.mean(axis=2)
-        return float((means[:, 0] - (means[:, 1] if len(runs) == 2 else 0.0)).std(ddof=1))
+        return float((drawn.mean(axis=2) @ np.array(list(weights.values()))).std(ddof=1))
 
     def _range(
         self, measure: Measure, codes: NDArray[np.int16], place: NDArray[np.int32], counts: Ints

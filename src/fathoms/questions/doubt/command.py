@@ -64,7 +64,7 @@ def run(args: Namespace) -> int:
     with output.progress(len(exp.runs), args.quiet) as step:
         result = exp.doubt(**options.arguments(args, "doubt"), progress=step)
     if args.judge_first is not None:
-        columns = ("topic", "document", *(f"rank_{run}" for run in result.runs))
+        columns = ("topic", "document", *(f"rank_{run}" for run in result.ranked))
         output.put(output.delimited(columns, result.records_to_judge(), "\t"), args.judge_first)
     if picture:
         output.save_chart(result.chart(), args.output)

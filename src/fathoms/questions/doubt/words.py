@@ -9,7 +9,7 @@ from fathoms.base.text import pluralise
 from fathoms.base.tolerances import SAME
 
 if TYPE_CHECKING:
-    from fathoms.questions.doubt.result import Budget, Doubt, Settling, Source
+    from fathoms.questions.doubt.result import Budget, Doubt, Settling, Source, SourceName
 
 MOST = 0.5  # share of the variance from which on it is mostly one source's
 SEEN = 0.005  # share below which a source is not spoken of
@@ -75,6 +75,11 @@ def _because(budget: Budget, before: str = "") -> str:
         "judging": "because of what is not judged",
         "both": "because what is not judged differs from topic to topic",
         "ties": "because of tied scores",
+        "repetitions": "because the runs of a system differ",
+        "topics_repetitions": "because the runs of a system differ from topic to topic",
+        "judging_repetitions": "because what is not judged differs between the runs of a system",
+        "label_sources": "because the labels disagree",
+        "topics_labels": "because the labels disagree from topic to topic",
     }
     first = shares[0]
     share = first.share or 0.0
@@ -102,8 +107,19 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
         sentences.append(
             f"{name}To halve the doubt from topics takes four times as many: {topics.halved_by:,} topics like these."
         )
-    if judging is not None and (judging.share or 0.0) >= SEEN and budget.unjudged is not None:
+    if judging is not None and (judging.share or 0.0) >= SEEN:
         sentences.append(f"{name}{_judging(budget, judging)}")
+    several_of: tuple[tuple[SourceName, str], ...] = (
+        ("repetitions", "runs of each system"),
+        ("label_sources", "sources of labels"),
+    )
+    for source, what in several_of:
+        several = budget.source(source)
+        if several is not None and (several.share or 0.0) >= SEEN:
+            of = "repetitions" if source == "repetitions" else "labels"
+            sentences.append(
+                f"{name}To halve the doubt from {of} takes four times as many: {several.halved_by:,} {what}."
+            )
     ties = budget.source("ties")
     if ties is not None and (ties.share or 0.0) >= SEEN:
         sentences.append(f"{name}Scores with more digits, or a rule for ties, would end the doubt from ties.")
@@ -118,8 +134,7 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
 def _way(budget: Budget, way: Settling) -> str:
     if way.unit == "topics":
         return f"{way.count:,} more topics"
-    least = "" if budget.measure.based_on == "utility" else "at least "
-    return f"{least}{pluralise(way.count, 'judgment')} of these topics' documents"
+    return f"{pluralise(way.count, 'judgment')} of these topics' documents"
 
 
 def _judging(budget: Budget, judging: Source) -> str:
@@ -127,17 +142,12 @@ def _judging(budget: Budget, judging: Source) -> str:
         return "No unjudged document could be picked that would settle the doubt from judging."
     if judging.halved_by is None:
         return "No number of judgments is expected to halve the doubt from judging."
-    judgments = f"{pluralise(judging.halved_by, 'judgment')}, of the {_unjudged(budget)} that could matter"
-    if budget.measure.based_on == "utility":
-        return f"To halve the doubt from judging takes about {judgments}."
-    return (
-        f"To halve the doubt from judging takes at least {judgments}; probably more, since what they find changes "
-        "the ideal and what is expected of the rest."
-    )
+    judgments = pluralise(judging.halved_by, "judgment")
+    return f"To halve the doubt from judging takes about {judgments}, of the {_unjudged(budget)} that could matter."
 
 
 def _unjudged(budget: Budget) -> str:
-    return pluralise(budget.unjudged or 0, "unjudged document")
+    return pluralise(budget.unjudged, "unjudged document")
 
 
 def _parts(doubt: Doubt) -> str:
