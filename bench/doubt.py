@@ -21,9 +21,11 @@ import numpy as np
 
 import fathoms as fm
 from fathoms.data.simulate import Collection
+from fathoms.questions.doubt import ahead
 from fathoms.questions.doubt.result import Doubt
 
 TOPICS, TAKEN, SAMPLES = 540, 40, 3
+STEPS = ahead.STEPS
 MEASURES = ("P@10", "nDCG@10", "AP", "RBP(p=0.8)")
 CONDITIONS = {"topics": (None, 0.0), "topics, ties": (None, 0.2), "topics, ties, judging": (10, 0.2)}
 Judgments = dict[str, dict[str, float]]
@@ -97,6 +99,7 @@ def main() -> None:
             first, second = collection.pooled[:2]
             singles = [(run,) for run in (*outside, first)]
             pairs = [(outside[0], first), (outside[1], second), tuple(outside)]
+            ahead.STEPS = 0  # how many judgments would help is not asked here, and takes most of the time
             for sample in range(SAMPLES):
                 taken = set(order[sample * TAKEN : (sample + 1) * TAKEN])
                 rows = fm.evaluate(of_topics(truth, set(order) - taken), collection.runs, MEASURES)
@@ -111,6 +114,7 @@ def main() -> None:
                         covered.setdefault(cell, []).append(budget.low <= true <= budget.high)
                         of_sources = [budget.source(source) for source in ("topics", "judging", "both", "ties")]
                         shares.setdefault(cell, []).append([of.share or 0.0 for of in of_sources if of is not None])
+            ahead.STEPS = STEPS
             if pool is not None:
                 for key, part in forecasts(collection, known, truth, order, outside[0]).items():
                     halved.setdefault(key, []).append(part)

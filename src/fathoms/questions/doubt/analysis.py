@@ -312,12 +312,14 @@ def _budget(
     if seen.error is not None and not is_pair:
         sources.append(Source("estimate", estimate - seen.error, estimate + seen.error))
     low, high = _ends(parts, estimate, (drawn_low, drawn_high), level)
+    low, high = max(least, low), min(seen.largest, high)
+    sources.append(Source("all", low, high))
     budget = Budget(
         measure=seen.measure,
         score=score,
         estimate=estimate,
-        low=max(least, low),
-        high=min(seen.largest, high),
+        low=low,
+        high=high,
         topics=n,
         unjudged=len(ahead.candidates),
         sources=sources,

@@ -26,22 +26,24 @@ SourceName = Literal[
     "labels",
     "depth",
     "estimate",
+    "all",
 ]
 TITLES: dict[SourceName, str] = {
-    "topics": "topics: others like these",
+    "topics": "other topics like these",
     "judging": "judging, likely",
-    "both": "topics and judging together",
-    "ties": "ties: any order",
-    "repetitions": "repetitions: other runs",
-    "topics_repetitions": "topics and repetitions together",
-    "judging_repetitions": "judging and repetitions together",
-    "label_sources": "labels: each source alone",
-    "topics_labels": "topics and labels together",
+    "both": "topics and judging",
+    "ties": "ties, any order",
+    "repetitions": "repetitions, other runs",
+    "topics_repetitions": "topics and repetitions",
+    "judging_repetitions": "judging and repetitions",
+    "label_sources": "each source of labels",
+    "topics_labels": "topics and labels",
     "possible": "judging, possible",
-    "assessors": "labels instead of judgments",
-    "labels": "with and without labels",
-    "depth": "half and twice the cut-off",
-    "estimate": "the estimate, as checked",
+    "assessors": "labels for judgments",
+    "labels": "with, without labels",
+    "depth": "half, twice the cut-off",
+    "estimate": "estimate, as checked",
+    "all": "all with a share",
 }
 COLUMNS = ("measure", "source", "low", "high", "share", "halved_by", "unit")
 
@@ -152,10 +154,10 @@ class Doubt(Result):
         return remarks(self)
 
     def _draw(self, kind: str, measure: str) -> Any:
-        from fathoms.questions.doubt.words import shown, title_of
+        from fathoms.questions.doubt.words import shown, source_title, title_of
 
         [budget] = [budget for budget in self.budgets if budget.measure.name == measure]
-        rows = [(TITLES[source.name], source.low, source.high, source.share) for source in shown(budget)]
+        rows = [(source_title(budget, source), source.low, source.high, source.share) for source in shown(budget)]
         return charts.sounding(
             rows, budget.score, budget.estimate, title_of(self, budget), difference=len(self.runs) > 1
         )

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from fathoms.base.text import pluralise
 from fathoms.base.tolerances import SAME
+from fathoms.questions.doubt.result import TITLES
 
 if TYPE_CHECKING:
     from fathoms.questions.doubt.result import Budget, Doubt, Settling, Source, SourceName
 
 MOST = 0.5  # share of the variance from which on it is mostly one source's
-SEEN = 0.005  # share below which a source is not spoken of
+SMALLEST = 0.00005  # width that is seen with four decimals
+SEEN = 0.005  # share below which a source is not spoken of,
+WORTH = 0.1  # and below which it is not said what would halve its part
 
 
 def title_of(doubt: Doubt, budget: Budget) -> str:
@@ -21,10 +24,18 @@ def title_of(doubt: Doubt, budget: Budget) -> str:
     return f"{name} of {doubt.runs[0]}" if len(doubt.runs) == 1 else f"{name}, {doubt.runs[0]} less {doubt.runs[1]}"
 
 
+def source_title(budget: Budget, source: Source) -> str:
+    if source.name == "depth" and budget.measure.k is None:
+        return "cut off at 10, at 100"
+    return TITLES[source.name]
+
+
 def shown(budget: Budget) -> list[Source]:
     """The sources from the inside out: the narrowest first."""
     kept = [
-        source for source in budget.sources if source.share is None or source.share >= SEEN or source.high > source.low
+        source
+        for source in budget.sources
+        if source.share is None or source.share >= SEEN or source.high - source.low >= SMALLEST
     ]
     return sorted(kept, key=lambda source: (round(source.high - source.low, 9), source.name))
 
@@ -102,12 +113,17 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
         sentences.append(
             f"{name}If the lead stays at {abs(budget.estimate):.4f}, it takes {ways} to put 0 outside the interval."
         )
+    elif not budget.is_clear and len(doubt.runs) == 2 and abs(budget.estimate) > SAME:
+        sentences.append(
+            f"{name}If the difference stays at {abs(budget.estimate):.4f}, neither more topics alone nor more "
+            "judgments alone would put 0 outside the interval."
+        )
     topics, judging = budget.source("topics"), budget.source("judging")
-    if topics is not None and (topics.share or 0.0) >= SEEN:
+    if topics is not None and (topics.share or 0.0) >= WORTH:
         sentences.append(
             f"{name}To halve the doubt from topics takes four times as many: {topics.halved_by:,} topics like these."
         )
-    if judging is not None and (judging.share or 0.0) >= SEEN:
+    if judging is not None and (judging.share or 0.0) >= WORTH:
         sentences.append(f"{name}{_judging(budget, judging)}")
     several_of: tuple[tuple[SourceName, str], ...] = (
         ("repetitions", "runs of each system"),
@@ -115,13 +131,13 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
     )
     for source, what in several_of:
         several = budget.source(source)
-        if several is not None and (several.share or 0.0) >= SEEN:
+        if several is not None and (several.share or 0.0) >= WORTH:
             of = "repetitions" if source == "repetitions" else "labels"
             sentences.append(
                 f"{name}To halve the doubt from {of} takes four times as many: {several.halved_by:,} {what}."
             )
     ties = budget.source("ties")
-    if ties is not None and (ties.share or 0.0) >= SEEN:
+    if ties is not None and (ties.share or 0.0) >= WORTH:
         sentences.append(f"{name}Scores with more digits, or a rule for ties, would end the doubt from ties.")
     if budget.reversible == "no" and abs(budget.score) > SAME:
         sentences.append(
@@ -163,15 +179,18 @@ def _percent(share: float) -> str:
 
 
 def bar(source: Source, score: float, ends: Sequence[float], width: int) -> str:
-    """`··├──●────┤··`: a source's interval and the score, between these ends."""
+    """`··├──●────┤··`: a source's interval and the score, between these ends; `|` is 0 where it lies between them."""
     span = max(ends[1] - ends[0], SAME)
     at = [
         min(width - 1, max(0, int((value - ends[0]) / span * (width - 1) + 0.5)))
         for value in (source.low, score, source.high)
     ]
     cells = ["·"] * width
+    zero = int(-ends[0] / span * (width - 1) + 0.5) if ends[0] < 0 < ends[1] else None
     cells[at[0] : at[2] + 1] = "─" * (at[2] + 1 - at[0])
     if at[0] < at[2]:
         cells[at[0]], cells[at[2]] = "├", "┤"
+    if zero is not None:
+        cells[zero] = "|"
     cells[at[1]] = "●"
     return "".join(cells)
