@@ -178,6 +178,14 @@ class RBPWeight(Weight):
         """Ranks do not change."""
 
 
+class HastyRBPWeight(RBPWeight):
+    p = 0.5
+
+
+class PatientRBPWeight(RBPWeight):
+    p = 0.95
+
+
 class MoveToFrontWeight(Weight):
     """Move-to-front pooling (Cormack, Palmer and Clarke 1998): judge down one system's ranking of a topic while it
     yields relevant documents; a document that is not relevant puts the system behind the others."""
@@ -282,6 +290,7 @@ SPARCK_JONES = (
     "Spärck Jones and van Rijsbergen (1975), Report on the Need for and Provision of an Ideal Test Collection"
 )
 
+MOFFAT_2007 = "Moffat, Webber and Zobel (2007), Strategic System Comparisons via Targeted Relevance Judgments, SIGIR"
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
@@ -323,12 +332,9 @@ STRATEGIES: dict[str, Strategy] = {
             HedgeWeight,
             Grades,
         ),
-        Strategy(
-            "rbp",
-            "summed RBP weights",
-            "Moffat, Webber and Zobel (2007), Strategic System Comparisons via Targeted Relevance Judgments, SIGIR",
-            RBPWeight,
-            Grades,
+        *(
+            Strategy(name, f"summed RBP weights, p = {weight.p:g}", MOFFAT_2007, weight, Grades)
+            for name, weight in (("rbp", RBPWeight), ("rbp(p=0.5)", HastyRBPWeight), ("rbp(p=0.95)", PatientRBPWeight))
         ),
         Strategy("maxmean", "bandits: the system of the best record", bandits.CITATION, MaxMeanWeight, Grades),
         Strategy(

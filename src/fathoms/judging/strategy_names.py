@@ -13,6 +13,8 @@ STRATEGIES = (
     "mtf",
     "hedge",
     "rbp",
+    "rbp(p=0.5)",
+    "rbp(p=0.95)",
     "maxmean",
     "maxmean-ns",
     "thompson",
