@@ -16,7 +16,7 @@ greater of the two sums. For several measures the squares are summed too, each o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging import bandits
 from fathoms.judging.beliefs import Beliefs
 from fathoms.judging.grade_chances import Grades, LearnerMaker, by_ranks, even_chances, experts
+from fathoms.judging.strategy_names import RBP, strategy_name
 
 
 @dataclass(frozen=True)
@@ -178,14 +179,6 @@ class RBPWeight(Weight):
         """Ranks do not change."""
 
 
-class HastyRBPWeight(RBPWeight):
-    p = 0.5
-
-
-class PatientRBPWeight(RBPWeight):
-    p = 0.95
-
-
 class MoveToFrontWeight(Weight):
     """Move-to-front pooling (Cormack, Palmer and Clarke 1998): judge down one system's ranking of a topic while it
     yields relevant documents; a document that is not relevant puts the system behind the others."""
@@ -332,10 +325,7 @@ STRATEGIES: dict[str, Strategy] = {
             HedgeWeight,
             Grades,
         ),
-        *(
-            Strategy(name, f"summed RBP weights, p = {weight.p:g}", MOFFAT_2007, weight, Grades)
-            for name, weight in (("rbp", RBPWeight), ("rbp(p=0.5)", HastyRBPWeight), ("rbp(p=0.95)", PatientRBPWeight))
-        ),
+        Strategy("rbp", "summed RBP weights", MOFFAT_2007, RBPWeight, Grades),
         Strategy("maxmean", "bandits: the system of the best record", bandits.CITATION, MaxMeanWeight, Grades),
         Strategy(
             "maxmean-ns", "bandits: the system of the best recent record", bandits.CITATION, RecentMaxMeanWeight, Grades
@@ -350,6 +340,15 @@ STRATEGIES: dict[str, Strategy] = {
         ),
     )
 }
+
+
+def strategy_named(name: str) -> Strategy:
+    """One of STRATEGIES, or `rbp(p=0.95)`, which has another p."""
+    given = RBP.fullmatch(strategy_name(name))
+    if given is None:
+        return STRATEGIES[name]
+    weight = type("RBPWeight", (RBPWeight,), {"p": float(given[1])})
+    return replace(STRATEGIES["rbp"], name=name, weight=weight)
 
 
 def laplacian(pairs: Sequence[tuple[int, int]], k: int) -> Floats:

@@ -498,7 +498,7 @@ def _tables_7_and_8(result: Study, collections: Sequence[Collection]) -> None:
                 ],
                 in_paper=printed,
             )
-    _table_c(result, pools)
+    _table_d(result, pools)
     result.add(
         "tableB",
         "lengths of condensed runs, over systems and topics",
@@ -514,7 +514,7 @@ def _tables_7_and_8(result: Study, collections: Sequence[Collection]) -> None:
     )
 
 
-def _table_c(result: Study, pools: Sequence[PoolOf]) -> None:
+def _table_d(result: Study, pools: Sequence[PoolOf]) -> None:
     """The figures of the literature that the ratios build on: error rate and ties by halves of the topics."""
     rows = []
     for pool in pools:
@@ -525,7 +525,7 @@ def _table_c(result: Study, pools: Sequence[PoolOf]) -> None:
                 shares = (row["discrimination"], halves.error_rate, halves.tied)
                 rows.append((pool.collection, pool.d, k, name, *(100 * share for share in shares)))
     result.add(
-        "tableC",
+        "tableD",
         "error rate and ties by halves of the topics",
         ["collection", "d", "k", "measure", "discrimination", "error_rate", "tied"],
         rows,
