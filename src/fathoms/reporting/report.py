@@ -314,9 +314,9 @@ def _compared(
     compared = run_comparison(experiment, measures, alpha=alpha, level=level, draws=0, **made)
     universes = {experiment.universe, *(getattr(measure, "universe", None) for measure in measures)}
     ranked = None if "run" in universes else ranking_of(seen, of_pairs, estimates, alpha, level)
-    said = [] if estimates is None else sentences_apart(estimates, level)
+    about_estimates = [] if estimates is None else sentences_apart(estimates, level)
     doubts = _doubts(seen, estimates, level)
-    return replace(compared, pairs=_explained(compared, seen), about_estimates=said), ranked, doubts
+    return replace(compared, pairs=_explained(compared, seen), about_estimates=about_estimates), ranked, doubts
 
 
 def _doubts(seen: Observed, estimates: Estimates | None, level: float) -> dict[str, Doubt]:

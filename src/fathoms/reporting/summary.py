@@ -49,9 +49,11 @@ def _of_measure(report: Report, i: int, measure: Measure) -> str:
     )
     short = short_names([run.run for run in report.evaluation.runs])
     lines = headline(report, measure, lambda run: f"\0{run}\0")
-    said = "".join(f'<p class="headline">{_with_names(line, short)}</p>' for line in lines)
+    headlines = "".join(f'<p class="headline">{_with_names(line, short)}</p>' for line in lines)
     below = f'{bars(report, i, measure)}<div class="cards">{cards}</div>'
-    return f"{said}{LEGEND}{board(report, i, measure)}{details('Why, what else is in doubt, what would help', below)}"
+    return (
+        f"{headlines}{LEGEND}{board(report, i, measure)}{details('Why, what else is in doubt, what would help', below)}"
+    )
 
 
 def _with_names(line: str, short: Mapping[str, str]) -> str:
