@@ -26,10 +26,11 @@ from fathoms.judging.session import engine_for
 from fathoms.questions.compare.result import verdict_boxes
 from fathoms.reporting import page as html
 from fathoms.reporting import script_data, story
+from fathoms.reporting.claims import claims
 from fathoms.reporting.next_judgments import judging_of
 from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import Report, checksum, run_report
-from fathoms.reporting.verdicts import LIKELY
+from fathoms.reporting.verdicts import LIKELY, MEANINGS
 from fathoms.signatures import REPORTED as DEFAULT_MEASURES
 from tests.support.commands import status as run
 
@@ -191,12 +192,11 @@ def test_verdicts_are_counted_in_table_and_summary(folder: Path, report: Report,
     assert {row[1]: int(row[15]) for row in rows} == {row[1]: ahead[row[1]] for row in rows}
     assert {sum(map(int, row[15:18])) for row in rows} == {5}
     best = rows[0][1]
-    first, told = story.claims(report, report.measures[2])[:2]
-    assert first.startswith(f"{best} has the highest RBP(p=0.8), {rows[0][6]} over 7 topics.")
-    better = (
-        f"better than {ahead[best]} of 5" if ahead[best] else "cannot be claimed to be better than any other system"
-    )
-    assert better in told
+    told = {claim.about: claim.sentence for claim in claims(report, report.measures[2])}
+    assert f"{best} has the highest RBP(p=0.8) of the 6 systems, {rows[0][6]} " in told["score"]
+    assert ("all" in told) == bool(ahead[best])
+    if ahead[best] and ahead[best] < 5:
+        assert f"than {ahead[best]} of the 5 other systems" in told["all"]
 
 
 def test_guidelines_and_sentences_are_those_of_the_audit(folder: Path, page: str) -> None:
@@ -373,8 +373,8 @@ def test_a_pool_without_depth_is_said_so() -> None:
 
 def test_a_few_pairs_are_told_one_by_one() -> None:
     found = make(QRELS, {"A": A, "B": B}, ("P@1",))
-    assert not any("A is better than B" in told for told in story.claims(found, found.measures[0]))
-    assert any("P@1: A is not distinguishable from B" in told for told in story.doubts(found, found.measures[0]))
+    (rival,) = [claim for claim in claims(found, found.measures[0]) if claim.about == "rival"]
+    assert rival.sentence.startswith("May not be claimed: that A has higher P@1 than B.")
 
 
 def test_systems_expected_to_overtake_the_first_are_named() -> None:
@@ -382,7 +382,7 @@ def test_systems_expected_to_overtake_the_first_are_named() -> None:
     collection = fm.simulate(systems=8, n_topics=20, n_docs=2000, depth=100, pool_depth=7, max_grade=1, seed=9)
     found = make(collection.qrels, {name: collection.runs[name] for name in ("sys1", "sys3", "sys8")}, ("AP",))
     assert sorted(found.judging["AP"].systems) == ["sys1", "sys3", "sys8"]
-    told = [one for one in story.doubts(found, found.measures[0]) if one.startswith("That sys1 stays ahead")]
+    told = [claim.sentence for claim in claims(found, found.measures[0]) if claim.about == "stays"]
     frame = fm.compare(collection.qrels, {name: collection.runs[name] for name in ("sys1", "sys3", "sys8")}, "AP")
     chances = {row["run_b"]: 1 - row["p_better"] for row in frame.iter_rows(named=True) if row["run_a"] == "sys1"}
     assert max(chances.values()) > 0.8
@@ -394,9 +394,8 @@ def test_systems_expected_to_overtake_the_first_are_named() -> None:
     )
     sys1, sys8 = shares["score"].to_list()
     assert sys8 < 0.8 * sys1
-    told = [one for one in story.doubts(found, found.measures[0]) if one.startswith("Judging is uneven")]
-    assert len(told) == 1
-    said = re.search(r"judged for sys8 \((\S+)%\) than for sys1 \((\S+)%\)\. Their scores may be too low", told[0])
+    (thin,) = [claim.sentence for claim in claims(found, found.measures[0]) if claim.about == "thin"]
+    said = re.search(r"(\S+)% of the first 10 documents of sys8 are judged \(sys1: (\S+)%\)", thin)
     assert said is not None
     assert [float(share) for share in said.groups()] == pytest.approx([100 * sys8, 100 * sys1], abs=0.05 + 1e-9)
 
@@ -466,7 +465,7 @@ def test_without_a_range_nothing_is_said_of_ranges() -> None:
     found = make(QRELS, {"A": A, "B": B}, ("Bpref",))
     text = html.page(found)
     assert "range" not in re.search(r'id="ranges-0"><figcaption>(.*?)</figcaption>', text)[1]  # type: ignore[index]
-    assert not any("range" in sentence for sentence in story.claims(found, found.measures[0]))
+    assert not any("range over judging" in claim.with_evidence for claim in claims(found, found.measures[0]))
 
 
 def test_shares_are_not_rounded_to_all_or_nothing() -> None:
@@ -503,7 +502,7 @@ def test_the_page_has_the_colours_of_the_charts(page: str) -> None:
 
 
 def test_words_of_the_page_are_those_of_compare(page: str) -> None:
-    assert set(story.MEANINGS) == set(VERDICTS) <= set(charts.VERDICTS)
+    assert set(MEANINGS) == set(VERDICTS) <= set(charts.VERDICTS)
     assert 'class="key settled"' not in page
 
 

@@ -27,8 +27,17 @@ from fathoms.questions.compare.words import lacking
 from fathoms.questions.depth.stability import STABLE, stable_from
 from fathoms.questions.rank.words import span
 from fathoms.questions.ties import words as tie_sentences
-from fathoms.reporting.story import FAR_LESS, TOP_PLACES, expected_ahead, judged_shares
-from fathoms.reporting.verdicts import ahead, leaders, of_run, other_run, rivals
+from fathoms.reporting.verdicts import (
+    FAR_LESS,
+    TOP_PLACES,
+    ahead,
+    expected_ahead,
+    judged_shares,
+    leaders,
+    of_run,
+    other_run,
+    rivals,
+)
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report

@@ -106,11 +106,15 @@ class Report(Result):
 
     @property
     def sentences(self) -> list[str]:
-        """The summary by each measure; what is said of all of them once."""
+        """The claims by each measure, and what would help; what is said of all measures once."""
+        from fathoms.reporting.claims import claims
         from fathoms.reporting.story import summary
 
-        parts = (sentence for measure in self.measures for _, of_part in summary(self, measure) for sentence in of_part)
-        return list(dict.fromkeys(parts))
+        sentences = dict[str, None]()
+        for measure in self.measures:
+            sentences |= dict.fromkeys(claim.sentence for claim in claims(self, measure))
+            sentences |= dict.fromkeys(sentence for _, part in summary(self, measure) for sentence in part)
+        return list(sentences)
 
     def _draw(self, kind: str, measure: str) -> Any:
         """What the page shows, as the results it is made of draw it."""

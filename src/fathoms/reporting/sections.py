@@ -32,7 +32,7 @@ from fathoms.questions.rank.words import outlook, ranks_over, span
 from fathoms.reporting import story
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
 from fathoms.reporting.script_data import judged_counts
-from fathoms.reporting.verdicts import ahead, chance_of_other, leaders, of_run, other_run
+from fathoms.reporting.verdicts import MEANINGS, ahead, chance_of_other, judged_shares, leaders, of_run, other_run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +53,7 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         verdicts[better]["better" if claimed else "neither"] += 1
         verdicts[worse]["worse" if claimed else "neither"] += 1
     rows = []
-    shares, standings = story.judged_shares(report), report.standings(measure)
+    shares, standings = judged_shares(report), report.standings(measure)
     for place, (run, mean) in enumerate(zip(ranked, means, strict=True), 1):
         likely = report.estimates.get((run.run, measure.name), (None, None, None))
         counts, share = verdicts[run.run], shares.get(run.run)
@@ -235,7 +235,7 @@ def _words(pairs: Sequence[Pair]) -> str:
     """The verdicts that occur, and what they mean, in the words of `compare`."""
     present = [verdict for verdict in VERDICTS if any(pair.verdict == verdict for pair in pairs)]
     items = "".join(
-        f'<dt><span class="key {verdict}">{verdict}</span></dt><dd>{text(story.MEANINGS[verdict])}</dd>'
+        f'<dt><span class="key {verdict}">{verdict}</span></dt><dd>{text(MEANINGS[verdict])}</dd>'
         for verdict in present
     )
     return f'<dl class="words">{items}</dl>{MISSING}'

@@ -51,9 +51,8 @@ def _of_measure(report: Report, i: int, measure: Measure) -> str:
     lines = headline(report, measure, lambda run: f"\0{run}\0")
     headlines = "".join(f'<p class="headline">{_with_names(line, short)}</p>' for line in lines)
     below = f'{bars(report, i, measure)}<div class="cards">{cards}</div>'
-    return (
-        f"{headlines}{LEGEND}{board(report, i, measure)}{details('Why, what else is in doubt, what would help', below)}"
-    )
+    more = details("What keeps pairs open, what would help, what to trust", below)
+    return f"{headlines}{LEGEND}{board(report, i, measure)}{more}"
 
 
 def _with_names(line: str, short: Mapping[str, str]) -> str:

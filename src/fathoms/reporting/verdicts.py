@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fathoms.inference.names import CLAIMED
+from fathoms.inference.names import CLAIMED, Verdict
 from fathoms.measures.base import Measure
 from fathoms.questions.compare.result import Pair
 
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 
 LIKELY = 0.8  # probability from which on the model is said to expect a system ahead
 OBSTACLES = ("topics", "judging", "ties", "equal means")
+# What each verdict means; the probability is HOLDS of `compare`.
+MEANINGS: dict[Verdict, str] = {
+    "certain": "significant, with a probability of 95% or more still significant in the same direction once judged, "
+    "and no judging of the two systems' documents and no tie order reverses the sign",
+    "supported": "significant, and with a probability of 95% or more still significant in the same direction once "
+    "judged",
+    "fragile": "significant as judged, but judging or ties may well undo it",
+    "open": "not significant, no claim",
+    "tie": "the means are equal",
+}
+TOP_PLACES = 10
+FAR_LESS = 0.8  # of the judged share of the best system
 
 
 def ahead(pair: Pair) -> tuple[str, str]:
@@ -76,3 +88,20 @@ def judged_between(report: Report, measure: Measure, most: int) -> list[str]:
     open_rivals = [(name, pair) for name, pair in rivals(report, measure) if pair.reversible != "no"]
     open_rivals.sort(key=lambda rival: obstacle(rival[1]) != "judging" and chance_of_other(rival[1], best) < LIKELY)
     return [best, *(name for name, _ in open_rivals[: most - 1])] if open_rivals else []
+
+
+def expected_ahead(report: Report, measure: Measure) -> list[tuple[str, float]]:
+    """Systems that the estimates put ahead of the first one, with the probability, the most probable first."""
+    best = report.ranked(measure)[0].run
+    chances = [
+        (other_run(pair, best), chance_of_other(pair, best))
+        for pair in of_run(report, measure, best)
+        if chance_of_other(pair, best) >= LIKELY and ahead_by_estimate(pair) != best
+    ]
+    return sorted(chances, key=lambda run_chance: -run_chance[1])
+
+
+def judged_shares(report: Report) -> dict[str, float]:
+    """The judged share of each run's first documents, as far as it is known."""
+    known = {} if report.audit is None else {run: shares[TOP_PLACES] for run, shares in report.audit.shares.items()}
+    return {run: share for run, share in known.items() if share is not None}
