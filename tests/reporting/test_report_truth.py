@@ -24,7 +24,7 @@ SMALL = {"systems": 6, "n_topics": 12, "n_docs": 250, "depth": 30, "max_grade": 
 CONDITIONS: dict[str, dict[str, Any]] = {
     "shallow": {"pool_depth": 3},
     "shallow, grades": {"pool_depth": 4, "max_grade": 3},
-    "unpooled systems": {"pool_depth": 10, "unpooled": 3},
+    "unpooled runs": {"pool_depth": 10, "unpooled": 3},
     # Few ties, of which all orders are tried: "many ties" has them, and too many for that.
     "deep": {"pool_depth": 25, "unpooled": 0, "n_topics": 30, "ties": 0.01},
     "complete": {"pool_depth": 30, "unpooled": 0, "n_topics": 30, "ties": 0.01},
@@ -121,14 +121,14 @@ def test_counts_add_up(made: Made) -> None:
         assert len(said) == (claimed < len(pairs))
         if said:
             number, why, names = re.search(
-                r"(\d+) differences? from other systems cannot be claimed \((.*?); .*\): (.*)\.$", said[0]
+                r"(\d+) differences? from other runs cannot be claimed \((.*?); .*\): (.*)\.$", said[0]
             ).groups()  # type: ignore[union-attr]
             assert int(number) + claimed == len(pairs)
             assert sum(map(int, re.findall(r"\d+", why))) == int(number)
             assert set(names.split(", ")) == {n for n, p in pairs.items() if p.verdict not in CLAIMED}
         of_all = made.report.pairs(measure)
         for sentence in told["What would help"]:
-            counts = re.search(r": (\d+) of (\d+) pairs? of systems cannot be claimed: (.*)\.", sentence)
+            counts = re.search(r": (\d+) of (\d+) pairs? of runs cannot be claimed: (.*)\.", sentence)
             if counts:
                 assert int(counts[1]) == sum(pair.verdict not in CLAIMED for pair in of_all)
                 assert int(counts[2]) == len(of_all)
@@ -188,9 +188,9 @@ def test_what_is_said_of_judging_is_about_the_open_question(made: Made) -> None:
             start = "Judging can do one thing" if missing else "Judging is not what is missing"
             assert any(s.startswith(start) for s in said["What would help"])
             continue
-        assert found.systems[0] == best
-        assert set(found.systems[1:]) <= reversible
-        assert len(found.systems) == min(5, 1 + len(reversible))
+        assert found.runs[0] == best
+        assert set(found.runs[1:]) <= reversible
+        assert len(found.runs) == min(5, 1 + len(reversible))
         assert all(a == 0 for a, _ in found.open_pairs)
         assert found.depth == (100 if measure.k is None else int(measure.k))
         told = next(s for s in said["What would help"] if s.startswith(f"Judging, for {best} against"))
@@ -314,7 +314,7 @@ def test_how_many_are_worse_and_who_may_be_best(made: Made) -> None:
         all_others = [claim.sentence for claim in found if claim.about == "all"]
         assert len(all_others) == (claimed > 0)
         if claimed:
-            whom = f"all {others} other systems" if claimed == others else f"{claimed} of the {others} other systems"
+            whom = f"all {others} other runs" if claimed == others else f"{claimed} of the {others} other runs"
             assert f"{best} has higher {measure.name} than {whom} (" in all_others[0]
             assert ("reverses" in all_others[0]) == (verdicts["certain"] > 0)
         assert any(claim.about == "best" for claim in found) == (claimed < others)

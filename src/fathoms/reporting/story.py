@@ -36,12 +36,12 @@ def depth_sentences(report: Report, measure: Measure) -> list[str]:
     start = stable_from(taus, depths)
     if start is None:
         return [
-            f"{bare}: the order of the systems depends on the depth of evaluation, down to depth {depths[-1]} "
+            f"{bare}: the order of the runs depends on the depth of evaluation, down to depth {depths[-1]} "
             f"(Kendall's tau between two of the deepest is below {STABLE:g})."
         ]
     if is_short(start, depths[-1]):
         return [
-            f"{bare}: the order of the systems depends on the depth of evaluation, down to depth {depths[-1]} at least "
+            f"{bare}: the order of the runs depends on the depth of evaluation, down to depth {depths[-1]} at least "
             f"(only from depth {start} on is Kendall's tau {STABLE:g} or more, which is too short a stretch to tell)."
         ]
     if start == depths[0]:
@@ -49,7 +49,7 @@ def depth_sentences(report: Report, measure: Measure) -> list[str]:
             f"{bare}: the depth of evaluation hardly matters (Kendall's tau between any two is {STABLE:g} or more)."
         ]
     sentence = (
-        f"{bare}: at depths shallower than {start} the order of the systems depends on the depth of evaluation; from "
+        f"{bare}: at depths shallower than {start} the order of the runs depends on the depth of evaluation; from "
         f"there to depth {depths[-1]} Kendall's tau between any two is {STABLE:g} or more."
     )
     if measure.k is not None:
@@ -69,7 +69,7 @@ def remedies(report: Report, measure: Measure) -> list[str]:
     if missing:
         listed = ", ".join(f"{number:,} {_for_lack_of(name)}" for name, number in missing.items())
         sentences.append(
-            f"{measure.name}: {sum(missing.values()):,} of {pluralise(len(pairs), 'pair')} of systems cannot be "
+            f"{measure.name}: {sum(missing.values()):,} of {pluralise(len(pairs), 'pair')} of runs cannot be "
             f"claimed: {listed}."
         )
         sentences += _topics_needed(report, measure)
@@ -97,7 +97,7 @@ def _topics_needed(report: Report, measure: Measure) -> list[str]:
 
 
 def judging_sentences(report: Report, measure: Measure) -> list[str]:
-    """What judging can do for the open question: is the first system better than those close to it?"""
+    """What judging can do for the open question: is the first run better than those close to it?"""
     if report.comparison is None:
         return []
     best, unclaimed = report.ranked(measure)[0].run, rivals(report, measure)
@@ -106,8 +106,8 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
     unsure = [name for name, pair in unclaimed if obstacle(pair) == "judging"]  # whether significant once judged
     if all(pair.reversible == "no" for _, pair in unclaimed):
         proved = (
-            f"by {measure.name}, no judging of the two systems' documents reverses any difference "
-            f"between {best} and the systems that it cannot be "
+            f"by {measure.name}, no judging of the two runs' documents reverses any difference "
+            f"between {best} and the runs that it cannot be "
             "claimed to be better than"
         )
         if unsure:
@@ -116,7 +116,7 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
     judging = report.judging.get(measure.name)
     if judging is None:
         return [f"What to judge next: {why_not(measure)}."]
-    advice = [_advice(judging, [name for name in unsure if name in judging.systems])]
+    advice = [_advice(judging, [name for name in unsure if name in judging.runs])]
     if judging.judged == judging.documents:
         return advice
     return [
@@ -126,8 +126,8 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
 
 
 def _advice(judging: Judging, unsure: Sequence[str]) -> str:
-    """What the engine says; of the systems that are `unsure` judging may undo or bring the significance."""
-    best, others = judging.systems[0], judging.systems[1:]
+    """What the engine says; of the runs that are `unsure` judging may undo or bring the significance."""
+    best, others = judging.runs[0], judging.runs[1:]
     start = f"Judging, for {best} against {some(others)}, by {judging.whereby}: "
     left = judging.documents - judging.judged
     of = f"{left:,} of {pluralise(judging.documents, 'document')}"
@@ -157,8 +157,8 @@ def _advice(judging: Judging, unsure: Sequence[str]) -> str:
 
 
 def _settled(judging: Judging) -> str:
-    """Which of the others the model puts ahead of the first system, and which behind it."""
-    best, *others = judging.systems
+    """Which of the others the model puts ahead of the first run, and which behind it."""
+    best, *others = judging.runs
     chances = dict(zip(others, judging.confidence[0, 1:].tolist(), strict=True))
     before = [name for name, chance in chances.items() if 1 - chance >= judging.until]
     behind = [name for name, chance in chances.items() if chance >= judging.until]
