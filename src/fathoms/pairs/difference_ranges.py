@@ -33,6 +33,7 @@ from fathoms.measures.differences import NO_LIMIT, at_ranks
 from fathoms.measures.weighted import Weighted
 from fathoms.pairs.differences import (
     ENDLESS,
+    ENUMERATED,
     comparable,
     difference,
     enumerated,
@@ -288,6 +289,14 @@ class Ranges:
         bounds = np.zeros(len(a))
         apart = np.flatnonzero(~same_rankings(measure, block, a, b, over_ties))
         a, b, others = a[apart], b[apart], others[apart]
+        if not over_ties and self.universe.depth is None and "universe" in measure.params:
+            unjudged = block.unjudged_of_both(a, b)
+            quickly = measure.bounds_of_pairs(block, a, b, unjudged + others)
+            if quickly is not None:
+                endless = others >= ENDLESS  # what one divides by makes any difference vanish
+                bounds[apart] = np.where(endless, np.maximum(quickly, 0.0), quickly)
+                few = unjudged <= np.log2(ENUMERATED) if one_by_one else np.zeros(len(a), dtype=bool)
+                apart, a, b, others = apart[few], a[few], b[few], others[few]
         for rows, pair in pairs_to_depth(measure, block, a, b, others, self.universe, over_ties=over_ties):
             bounds[apart[rows]] = upper_bounds(measure, pair, NO_LIMIT, over_ties, one_by_one)[:, 0]
         return bounds
