@@ -1376,6 +1376,50 @@ done:
     return answer;
 }
 
+static PyObject *count_levels(PyObject *module, PyObject *args)
+{
+    Py_ssize_t n_topics, n_levels;
+    Py_buffer levels, topic, counts;
+    if (!PyArg_ParseTuple(args, "nny*y*w*", &n_topics, &n_levels, &levels, &topic, &counts))
+        return NULL;
+    PyObject *answer = NULL;
+    Py_ssize_t n_documents = topic.len / 8, cells = 0, n_draws = 0;
+    if (n_topics < 0 || n_levels < 1 || n_topics > PY_SSIZE_T_MAX / 8 / n_levels) {
+        PyErr_SetString(PyExc_ValueError, "no levels, or too many");
+        goto done;
+    }
+    cells = n_topics * n_levels;
+    n_draws = cells ? counts.len / 8 / cells : 0;
+    if (!has_size(&counts, n_draws, 8 * cells) || !has_size(&topic, n_documents, 8) ||
+        !has_size(&levels, n_draws, 2 * n_documents))
+        goto done;
+    const int64_t *of = topic.buf;
+    const int16_t *level = levels.buf;
+    int64_t *count = counts.buf;
+    int sound = 1;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < n_documents; i++)
+        sound &= of[i] >= 0 && of[i] < n_topics;
+    for (Py_ssize_t draw = 0; sound && draw < n_draws; draw++, level += n_documents, count += cells)
+        for (Py_ssize_t i = 0; i < n_documents; i++)
+            if (level[i]) {
+                if (level[i] < 0 || level[i] >= n_levels)
+                    sound = 0;
+                else
+                    count[of[i] * n_levels + level[i]]++;
+            }
+    Py_END_ALLOW_THREADS
+    if (sound)
+        answer = Py_NewRef(Py_None);
+    else
+        PyErr_SetString(PyExc_ValueError, "no such topic or level");
+done:
+    PyBuffer_Release(&levels);
+    PyBuffer_Release(&topic);
+    PyBuffer_Release(&counts);
+    return answer;
+}
+
 /* -- bounds of differences in average precision ----------------------------------------------------------------- */
 
 enum { KNOWN = 1, OPEN = 2 }; /* what a place holds: a relevant document, or an unjudged one */
@@ -1641,6 +1685,7 @@ static PyMethodDef methods[] = {
     {"index_judgments", index_judgments, METH_VARARGS, "A table for each topic to look its judgments up in."},
     {"rank_rows", rank_rows, METH_VARARGS, "Rows in order of topic and score, with what is known of each."},
     {"place_sums", place_sums, METH_VARARGS, "Sums over the places of each topic, many draws side by side."},
+    {"count_levels", count_levels, METH_VARARGS, "How many documents of each topic have each level, by draw."},
     {"precision_bounds", precision_bounds, METH_VARARGS, "The most that one AP can be above another, for many pairs."},
     {NULL, NULL, 0, NULL},
 };

@@ -219,6 +219,18 @@ def test_distinct_documents_of_several_runs(runs: list[list[list[int]]]) -> None
 
 
 @needs_kernel
+@given(st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(0, 2), min_size=3, max_size=3)), max_size=9))
+def test_levels_are_counted(documents: list[tuple[int, list[int]]]) -> None:
+    levels = np.array([drawn for _, drawn in documents], dtype=np.int16).reshape(-1, 3).T
+    counts = kernel.count_levels(levels, np.array([topic for topic, _ in documents], dtype=np.int64), 4, 3)
+    assert counts is not None
+    for cell in np.ndindex(counts.shape):
+        draw, topic, level = cell
+        expected = sum(of == topic and drawn[draw] == level for of, drawn in documents) if level else 0
+        assert counts[cell] == expected
+
+
+@needs_kernel
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 30), st.integers(1, 3), st.sampled_from([0, 7]))
 def test_bounds_of_pairs(seed: int, depth: int, more: int, pool_depth: int, others: int) -> None:
@@ -264,6 +276,10 @@ def pair_arguments() -> tuple[Any, ...]:
         ("place_sums", (0, 1, np.array([0, 1]), np.array([2]), np.array([0]), np.ones(1), np.ones(1), bytearray(8))),
         ("place_sums", (0, 1, np.array([0, 1]), np.array([1]), np.array([1]), np.ones(1), np.ones(1), bytearray(8))),
         ("place_sums", (0, 1, np.array([0, 1]), np.array([1]), np.array([0]), np.ones(1), np.ones(1), bytearray(7))),
+        ("count_levels", (1, 2, np.array([1], dtype=np.int16), np.array([1]), bytearray(16))),
+        ("count_levels", (1, 2, np.array([2], dtype=np.int16), np.array([0]), bytearray(16))),
+        ("count_levels", (1, 2, np.array([1, 1], dtype=np.int16), np.array([0]), bytearray(16))),
+        ("count_levels", (1, 0, np.array([1], dtype=np.int16), np.array([0]), bytearray(16))),
         ("precision_bounds", (2, bytes(4), bytes(4), bytes(1), np.ones(1), np.array([1]), *pair_arguments())),
         ("precision_bounds", (2, bytes(4), bytes(4), bytes(1), np.ones(1), np.array([-1]), *pair_arguments())),
         ("precision_bounds", (2, bytes(3), bytes(4), bytes(1), np.ones(1), np.array([0]), *pair_arguments())),

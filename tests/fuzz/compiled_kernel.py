@@ -156,6 +156,11 @@ def try_garbage(draw: random.Random) -> None:
             draw.choice([1, 2, 0, -1, 1 << 62]),
             *(arrays[draw.choice([1, 2, 4, 5])] for _ in range(6)),
         ),
+        lambda: compiled.count_levels(
+            draw.choice([1, topics, 0, -1, 1 << 62]),
+            draw.choice([1, 2, 0, -1, 1 << 62]),
+            *(arrays[draw.choice([0, 1, 4, 13, 14])] for _ in range(3)),
+        ),
         lambda: compiled.precision_bounds(
             draw.choice([1, 2, 0, -1, 1 << 62]),
             *(arrays[draw.choice([0, 1, 2, 11, 13, 14])] for _ in range(8)),

@@ -231,6 +231,18 @@ def place_sums(
     return total
 
 
+def count_levels(
+    levels: NDArray[np.int16], topic: NDArray[np.int64], n_topics: int, n_levels: int
+) -> NDArray[np.int64] | None:
+    """[draw, topic, level]: how many documents have each level above 0, from levels [draw, document]."""
+    if compiled is None:
+        return None
+    counts = np.zeros((len(levels), n_topics, n_levels), dtype=np.int64)
+    documents = np.ascontiguousarray(topic, dtype=np.int64)
+    compiled.count_levels(n_topics, n_levels, np.ascontiguousarray(levels, dtype=np.int16), documents, counts)
+    return counts
+
+
 # -- pairs of runs -----------------------------------------------------------------------------------------------------
 
 
