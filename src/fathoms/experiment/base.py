@@ -467,20 +467,28 @@ class BaseExperiment(Reading):
         notes: list[str],
         look: Callable[[Evidence], Any] = lambda evidence: None,
         progress: Callable[[str], None] = lambda name: None,
+        *,
+        ranges: bool = True,
     ) -> tuple[dict[Measure, list[Scores]], list[Any]]:
         """The scores of all runs, of all topics, with ranges over the documents of all runs: each measure scores a run
-        once, whoever asks. And what a `look` at the evidence on each run finds, in the same pass over the runs."""
-        alignment = self.alignment(measures, notes)
+        once, whoever asks. And what a `look` at the evidence on each run finds, in the same pass over the runs. Without
+        `ranges` those that are not known have neither ranges nor values over ties, and nobody else gets them."""
+        alignment = self.alignment(measures, notes, ranges=ranges)
 
         def of_run(ranked: Ranked) -> tuple[dict[Measure, Scores], Any]:
             evidence = self.aligned(ranked, alignment).evidence
             missing = [measure for measure in measures if (ranked.run.name, measure) not in self._scores]
-            return (score_all(evidence, missing, "trec") if missing else {}), look(evidence)
+            return (score_all(evidence, missing, "trec", scores_only=not ranges) if missing else {}), look(evidence)
 
         by_run = self.map_ranked(of_run, progress)
-        for name, (scores, _) in zip(self.runs, by_run, strict=True):
-            self.keep_scores(name, scores)
-        return {m: [self._scores[name, m] for name in self.runs] for m in measures}, [seen for _, seen in by_run]
+        scores = [
+            {m: self._scores[name, m] for m in measures if m not in new} | new
+            for name, (new, _) in zip(self.runs, by_run, strict=True)
+        ]
+        if ranges:
+            for name, of_measures in zip(self.runs, scores, strict=True):
+                self.keep_scores(name, of_measures)
+        return {m: [of_measures[m] for of_measures in scores] for m in measures}, [seen for _, seen in by_run]
 
     def has_universe(self, measures: Sequence[Measure]) -> bool:
         """Whether ranges depend on other runs than the one they are of."""
