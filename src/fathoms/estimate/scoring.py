@@ -17,7 +17,8 @@ from fathoms.evidence.evidence import CHUNK_CELLS, Evidence, Floats, Ints
 from fathoms.evidence.sparse_places import Listed, known_in_all
 from fathoms.measures.base import Measure
 
-CELLS = 8_000_000  # documents times draws that are worked on at a time
+CELLS = 1 << 21  # documents times draws that are worked on at a time,
+DRAWS = 16  # and so many draws at the least
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,7 @@ class Judging:
         found = {measure: (np.empty(shape), np.empty(shape)) for measure in measures}
         nothing = self._codes(np.zeros((1, len(self.open)), dtype=np.int16))
         known: dict[Measure, Floats] = {}
-        step = max(1, CELLS // max(1, len(self._listed_rows)))
+        step = max(DRAWS, CELLS // max(1, len(self._listed_rows)))
         for first in range(0, len(levels), step):
             part = slice(first, first + step)
             codes, counts = self._codes(levels[part]), self._counts(levels[part], 0 if more is None else more[part])
