@@ -234,6 +234,7 @@ def run_estimates(
     )
     given = list(experiment.runs)
     scores, _ = experiment.scored(measures, [])
+    experiment.release()
     order = [names.index(name) for name in given]
     estimates = work.estimates(depths, draws)
     for m in depths:  # one by one, since there are many draws

@@ -140,6 +140,7 @@ class BaseExperiment(Reading):
         self._contents: dict[str, Content] = {}  # and what runs say
         self._all_topics = False  # whether topics that no run answers stay, even with topics=intersect
         self._ranked: dict[str, Ranked] = {}
+        self.spares_memory = False  # nobody will ask for the runs again once a question has what it wants of them
         self._surveys: dict[str, Survey] | None = None
         self._pool: AssumedPool | None = None
         self._universe: UnjudgedKeys | None = None
@@ -286,10 +287,13 @@ class BaseExperiment(Reading):
         """A run's documents in the order of the experiment's policy."""
         if name in self._ranked:
             return self._ranked[name]
-        ranked = rank(self.runs[name], self.qrels, self.options.ties, self.options.used_precision)
+        ranked = self._rank(name)
         if self.keeps(name):
             self._ranked[name] = ranked
         return ranked
+
+    def _rank(self, name: str) -> Ranked:
+        return rank(self.runs[name], self.qrels, self.options.ties, self.options.used_precision)
 
     def by_content(self) -> list[str]:
         """The runs in an order that depends on what they rank and not on their names, for whoever draws lots.
@@ -333,8 +337,14 @@ class BaseExperiment(Reading):
         missing = [name for name in self.runs if self.keeps(name) and name not in self._ranked]
         if missing:
             self.qrels.prepare_lookup()
-            for name, ranked in zip(missing, self.map(self.ranked, missing), strict=True):
+            for name, ranked in zip(missing, self.map(self._rank, missing), strict=True):  # a fork keeps none
                 self._ranked[name] = ranked
+
+    def release(self) -> None:
+        """Give back the memory of runs whose files can be read again, where nobody is likely to ask for them. What was
+        made of them stays: documents, evidence, scores."""
+        if self.spares_memory:
+            self._ranked = {name: of for name, of in self._ranked.items() if not self.runs.is_readable(name)}
 
     def map(
         self,
