@@ -337,8 +337,8 @@ class BaseExperiment(Reading):
         missing = [name for name in self.runs if self.keeps(name) and name not in self._ranked]
         if missing:
             self.qrels.prepare_lookup()
-            for name, ranked in zip(missing, self.map(self._rank, missing), strict=True):  # a fork keeps none
-                self._ranked[name] = ranked
+            ranked = self.map(self._rank, missing, doing="reading runs")  # of which forks keep none
+            self._ranked.update(zip(missing, ranked, strict=True))
 
     def release(self) -> None:
         """Give back the memory of runs whose files can be read again, where nobody is likely to ask for them. What was
@@ -351,6 +351,8 @@ class BaseExperiment(Reading):
         work: Callable[[str], Result],
         names: Iterable[str] | None = None,
         progress: Callable[[str], None] = lambda name: None,
+        *,
+        doing: str = "runs",
     ) -> list[Result]:
         """`work` on every run's name, several at a time."""
         options = self.options
@@ -359,6 +361,7 @@ class BaseExperiment(Reading):
             self.runs if names is None else names,
             workers=options.workers,
             scheduler=options.scheduler,
+            doing=doing,
             progress=progress,
         )
 

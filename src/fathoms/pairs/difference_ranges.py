@@ -248,7 +248,9 @@ class Ranges:
             return {}
         self.count_shared(work)
         batches = self.batches(self.topics, runs)
-        by_batch = parallel_map(of_batch, batches, workers=self.workers, progress=done)
+        by_batch = parallel_map(
+            of_batch, batches, workers=self.workers, doing="topics of the ranges of differences", progress=done
+        )
         return {measure: np.concatenate([of[i] for of in by_batch], axis=-1) for i, measure in enumerate(work)}
 
     def _of_some(self, measure: Measure, work: Callable[..., Floats], a: Ints, b: Ints) -> Floats:
@@ -440,7 +442,9 @@ class Ranges:
                 return of_pair, np.maximum(lead_lost, 0.0)
 
             parts = topic_batches(self.documents, self.topics[looked_at], runs, CELLS)
-            for rows, lost in parallel_map(changes, parts, workers=self.workers):
+            for rows, lost in parallel_map(
+                changes, parts, workers=self.workers, doing="topics of judgings that reverse differences"
+            ):
                 total -= np.bincount(rows, lost, minlength=len(total))
             start, step = start + step, 2 * step
         return np.asarray(total <= SAME * n_topics)
