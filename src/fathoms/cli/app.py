@@ -18,6 +18,7 @@ from typing import Any
 
 from fathoms.base.errors import MORE_MEMORY, FathomsError, say
 from fathoms.base.text import shown_safely
+from fathoms.cli import waiting
 from fathoms.version import __version__
 
 GROUPS = {
@@ -335,7 +336,8 @@ def _run(words: list[str]) -> int:
             from fathoms.base.files import MAX_UNPACKED
 
             os.environ[MAX_UNPACKED] = str(args.max_unpacked)
-        status: int = module.run(args)
+        with waiting.shown(getattr(args, "quiet", False)):
+            status: int = module.run(args)
         return status
     listing = "\n\n".join(
         "\n".join([f"{group}:", *(f"  {name:<11}{summary}" for name, summary in commands.items())])

@@ -14,6 +14,7 @@ import numpy as np
 
 from fathoms.base.arrays import distinct
 from fathoms.base.errors import FathomsError
+from fathoms.base.progress import say
 from fathoms.estimate.distribution import Moments, confidence
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
@@ -128,7 +129,8 @@ class Engine:
         self._state = State(self.block, judged, relevant, level, chance, order, self.beliefs)
         self._weight = self.strategy.weight(self._state)
         self.fit()
-        for number, grade in judgments[fitted:]:
+        for done, (number, grade) in enumerate(judgments[fitted:]):
+            say("judgments taken in", fitted + done, len(judgments))
             self.judge(number, grade)
 
     def _arrays(self, judgments: Sequence[tuple[int, float]]) -> tuple[Bools, Ints]:

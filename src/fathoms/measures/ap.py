@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from fathoms.base import kernel
 from fathoms.base.arrays import columns_at, ratio, row_sums
 from fathoms.base.errors import FathomsError
 from fathoms.evidence.evidence import ALONE, Bools, Evidence, Floats, Ints, MixedGroups
@@ -17,7 +18,7 @@ from fathoms.measures.stretches import Around, Stretches
 from fathoms.measures.ties import pair_change
 
 if TYPE_CHECKING:
-    from fathoms.evidence.pairs import PairEvidence
+    from fathoms.evidence.pairs import PairEvidence, RankingBlock
     from fathoms.evidence.sparse_places import Listed
 
 
@@ -109,6 +110,13 @@ class AP(Binary, Normalised):
             return np.where(same_group(pair, rows, left, right), 0.0, c) if grouped.any() else c
 
         return greatest_pairwise(pair, relevant, coefficients, limits, below, depth)
+
+    def bounds_of_pairs(self, block: RankingBlock, a: Ints, b: Ints, unjudged: Ints) -> Floats | None:
+        evidence = block.evidence()
+        if type(self) is not AP or self.k is not None or self.bounds != "exact" or not self.can_be_relevant(evidence):
+            return None
+        holds = np.where(block.unjudged, 2, self.relevant(evidence)[block.code_rows])
+        return kernel.precision_bounds(block.rank, block.place, holds, self._R(evidence), a, b, unjudged)
 
     def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:
         from fathoms.measures.differences import at_ranks, greatest_quadratic

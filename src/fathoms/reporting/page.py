@@ -161,6 +161,7 @@ def page(report: Report) -> str:
         lambda shown_section: shown_section.body(report),
         shown,
         workers=report.options.workers,
+        doing="sections of the page",
         threads=False,  # altair's settings are those of the process
     )
     parts = [

@@ -239,7 +239,9 @@ def run_report(
         "depth": lambda: _depths(inner, measures),
         "predict": lambda: _of_one(inner, scored, about) if drawn is None and not several else ({}, []),
     }
-    results = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
+    results = parallel_map(
+        lambda name: analyses[name](), analyses, workers=side_by_side, doing="analyses", progress=progress
+    )
     (compared, ranked, doubts), (audited, problem), tied, depths, (estimates, about_estimates) = results
     if compared is not None:
         estimates, about_estimates = compared.estimated, compared.about_estimates

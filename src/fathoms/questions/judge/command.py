@@ -296,7 +296,7 @@ def _prepared(args: Namespace, candidates: Candidates) -> TextSources:
         from fathoms.judging.export import check_carries
 
         check_carries(candidates, args.export)
-    return _open_texts(args, candidates.topics, candidates.documents.tolist())
+    return _open_texts(args, candidates.topics, [] if args.docs is None else candidates.documents.tolist())
 
 
 def _notes(qrels: Qrels | None, oracle: Qrels | None, topics: list[str]) -> list[str]:

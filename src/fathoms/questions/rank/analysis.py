@@ -154,9 +154,8 @@ def run_ranking(
             )
         return _ranking_of_systems(experiment, measures, experiment.systems, alpha, level, progress)
     measures = without_pair(measures)
-    seen = observe(
-        experiment, measures, Universe(asked_universe(measures), experiment.options.universe_depth), progress
-    )
+    universe = Universe(asked_universe(measures), experiment.options.universe_depth)
+    seen = observe(experiment, measures, universe, progress, ranges=False)
     estimates = estimates_if_quick(seen, draws, labels, to_depth, most=DRAWN)
     of_pairs = range_pairs(seen, *np.triu_indices(len(seen.names), 1), ranges == "all", progress, proofs_alone=True)
     seen.notes.extend(left_out(of_pairs[1], "rank"))
