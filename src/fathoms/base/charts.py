@@ -785,8 +785,8 @@ def sounding(
             tooltip="tooltip:N",
         ),
         alt.Chart(labels.drop_nulls())
-        .mark_text(align="left", dx=5, fontSize=11)
-        .encode(x="high:Q", y=down, text="label:N"),
+        .mark_text(align="left", dx=8, fontSize=11)
+        .encode(x=alt.value("width"), y=down, text="label:N"),
     ]
     marks = [alt.Chart(pl.DataFrame({"at": [score]})).mark_rule(color=COLOURS[6], strokeWidth=1.5).encode(x="at:Q")]
     point = alt.Chart(pl.DataFrame({"at": [estimate], "source": [rows[0][0]]}))
