@@ -242,9 +242,11 @@ def run_estimates(
     )
     given = list(experiment.runs)
     scores, _ = experiment.scored(measures, [])
+    experiment.release()
     order = [names.index(name) for name in given]
-    by_measure, open_documents = work.estimates(depths, draws)
-    estimates = {m: estimate.ordered(order).inside(scores[m]) for m, estimate in by_measure.items()}
+    estimates, open_documents = work.estimates(depths, draws)
+    for m in depths:  # one by one, since there are many draws
+        estimates[m] = estimates[m].ordered(order).inside(scores[m])
     assumed = experiment.options.pooled is None
     hidden = tuple(work.hidden) if frame is None else ()
     return Estimates(
@@ -340,16 +342,18 @@ class _Work:
         for place, trial in enumerate(trials):
             parts = [one for (at, _), one in zip(pieces, scored, strict=True) if at == place]
             of_trial.append(self._predictions(measures, depths, trial, parts))
+            for part in parts:
+                part.clear()  # there is a copy now, and there are many draws
         truths = [self._truth(measures, trial) for trial in self.hidden]
         estimates = {}
         for measure in measures:
             cases = [
-                (Case(predicted[measure], truth[measure]), trial.name)
+                (Case(predicted.pop(measure), truth[measure]), trial.name)
                 for predicted, truth, trial in zip(of_trial[:-1], truths, self.hidden, strict=True)
             ]
             told = [(case, name) for case, name in cases if not case.predicted.fixed.all()]
             calibration = calibrate([case for case, _ in told], self.selection)
-            predicted = of_trial[-1][measure]
+            predicted = of_trial[-1].pop(measure)
             drawn = calibration.draws(predicted, self.seed)
             point = calibration.point(predicted, drawn)
             check = self_check(calibration, measure)
@@ -438,7 +442,7 @@ class _Work:
         }
 
     def _map(self, work: Any, items: Sequence[Any]) -> list[Any]:
-        return parallel_map(work, items, workers=self.experiment.options.workers)
+        return parallel_map(work, items, workers=self.experiment.options.workers, doing="parts of the estimates")
 
     def _fit(self, whole: GradeModel, trial: Hiding) -> tuple[GradeModel, Floats]:
         model = fit_grades(self.documents, trial.known, self.seed, whole)
@@ -504,7 +508,7 @@ class _Work:
                 now[measure][0][0],
                 mean - ideal_alone,
                 ideal_alone - now[measure][0][0],
-                scores - mean,
+                np.subtract(scores, mean, out=scores),
                 float(distance.mean()) if len(distance) else 0.0,
             )
         return predictions

@@ -89,8 +89,7 @@ def run(args: Namespace) -> int:
     if args.cross and len(args.measures or ()) != 2:
         raise FathomsError("--cross needs exactly two measures")
     exp = options.experiment(args, memory_mb=0)
-    with output.progress(len(exp.runs), args.quiet) as step:
-        result = exp.depth(**options.arguments(args, "depth"), progress=step)
+    result = exp.depth(**options.arguments(args, "depth"))
     shown = Namespace(**{**vars(args), "output": None})
     output.present(result, shown, lambda: _blocks(result), experiment=exp)
     if args.output is not None and args.output.suffix == ".tsv":

@@ -61,8 +61,7 @@ def run(args: Namespace) -> int:
             raise FathomsError(f"{args.output} is to hold two things at once; give each output a file of its own")
     options.check_different(args.runs, "give each run once")
     exp = options.experiment(args)
-    with output.progress(len(exp.runs), args.quiet) as step:
-        result = exp.doubt(**options.arguments(args, "doubt"), progress=step)
+    result = exp.doubt(**options.arguments(args, "doubt"))
     if args.judge_first is not None:
         columns = ("topic", "document", *(f"rank_{run}" for run in result.ranked))
         output.put(output.delimited(columns, result.records_to_judge(), "\t"), args.judge_first)

@@ -96,6 +96,7 @@ class Budget:
 class Doubt(Result):
     """An error budget for each measure."""
 
+    words_module: ClassVar = "fathoms.questions.doubt.words"
     columns: ClassVar = COLUMNS
     words: ClassVar = ("measure", "source", "unit")
     whole_numbers: ClassVar = ("halved_by",)
@@ -123,18 +124,6 @@ class Doubt(Result):
     @property
     def measures(self) -> Sequence[str]:
         return [budget.measure.name for budget in self.budgets]
-
-    @property
-    def answer(self) -> list[str]:
-        from fathoms.questions.doubt.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        from fathoms.questions.doubt.words import remarks
-
-        return remarks(self)
 
     def _draw(self, kind: str, measure: str) -> Any:
         from fathoms.questions.doubt.words import shown, source_title, title_of

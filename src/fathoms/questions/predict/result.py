@@ -74,6 +74,7 @@ class RelevanceDraws:
 class Prediction(Result):
     """Rows as in COLUMNS, how often an estimate had to be moved into its range, and what else to know."""
 
+    words_module: ClassVar = "fathoms.questions.predict.words"
     columns: ClassVar = COLUMNS
     words: ClassVar = WORDS
     charts: ClassVar = ("ranges",)
@@ -90,18 +91,6 @@ class Prediction(Result):
 
     def rows(self) -> list[EstimateRow]:
         return self.estimated
-
-    @property
-    def answer(self) -> list[str]:
-        from fathoms.questions.predict.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        from fathoms.questions.predict.words import remarks
-
-        return remarks(self)
 
     def draws(self, measure: Any, method: str | None = None) -> Floats:
         """Scores once judged, [draw, run, topic], by one of the methods that draw (the first that was asked for)."""
