@@ -31,7 +31,7 @@ CONVENTIONS: dict[str, dict[Aspect, str]] = {
         "cut-off": "the depth of the whole pool",
         "unjudged": "as the model predicts at that rank",
         "pool": f"of depth d: {TRUNCATED}; {CONTRIBUTING}",
-        "repetitions": "none: nothing is drawn",
+        "repetitions": "5 samples of stratified pools; nothing else is drawn",
     },
     "depth": {
         "gains": f"AP, RBP and RR: {BINARY}; nDCG and Q: the grade; ERR: (2^g - 1) / 2^g_max",
