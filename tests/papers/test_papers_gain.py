@@ -452,10 +452,11 @@ def test_tables_are_laid_out_as_in_the_paper(study: Study) -> None:
         "G_w",
         "G_H",
     ]
-    assert all(cells[-1].bold for cells in study["table2"].printed().rows)  # the hybrid is never worse than another
+    assert not any(cell.bold for cells in study["table2"].printed().rows for cell in cells)  # as in the paper
     for row, cells in zip(rows(study, "table3"), study["table3"].printed().rows, strict=True):
         shown = [f"{row[name]:.3f}" for name in (*gain.EXTRAPOLATED, "RM")]
-        assert [cell.bold for cell in cells[1::2]] == [text == min(shown) for text in shown]
+        none_bold = shown.count(min(shown)) > len(shown) / 2
+        assert [cell.bold for cell in cells[1::2]] == [text == min(shown) and not none_bold for text in shown]
     theirs = study["table3"].in_paper
     assert theirs is not None
     bold = [cell.plain for cell in theirs.printed().rows[0] if cell.bold]

@@ -8,7 +8,7 @@ from typing import Any
 
 from fathoms.base.text import valid_text
 from fathoms.data.qrels import Qrels
-from fathoms.papers.printing import Best, Column, Printed, printed
+from fathoms.papers.printing import Column, Printed, printed
 
 
 def described(qrels: Qrels) -> str:
@@ -84,7 +84,6 @@ class Exhibit:
     note: str = ""
     chart: Drawing | Panes | None = None
     layout: Sequence[Column] = ()  # of a table; by default all columns under their names
-    best_of_row: Best = ""
     in_paper: InPaper | None = None
     # What is laid out where that is not arranged as the data are: columns, and rows.
     arranged: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
@@ -95,7 +94,7 @@ class Exhibit:
 
     def printed(self) -> Printed:
         columns, rows = self.arranged or (self.columns, self.rows)
-        return printed(columns, rows, self.layout, self.best_of_row)
+        return printed(columns, rows, self.layout)
 
 
 @dataclass

@@ -58,6 +58,7 @@ FURTHER = {
 FEW = 100  # judgments in the sets that section 5 looks at apart
 ALPHA = 0.05
 POINT = 500  # pairs a point of Fig. 2 stands for, at least
+FEWER, POINTS = 100, 5  # or as few, where so many points would not be had otherwise
 SHOWN = 3  # documents of a topic in the worked example
 CALIBRATED = 500  # judgments from which an expert's calibration shows in the worked example
 # Kept of each trial, and of each pair of its systems: how many of the two were judged first, the share of documents
@@ -394,7 +395,8 @@ def _fig_2(result: Study, results: Results) -> None:
     rows: list[tuple[Any, ...]] = []
     for method, outcome in results.outcomes.items():
         order = np.argsort(outcome.confidence, axis=None, kind="stable")
-        points = max(1, min(25, len(order) // POINT))
+        at_least = min(POINT, max(FEWER, len(order) // POINTS))
+        points = max(1, min(25, len(order) // at_least))
         for part in np.array_split(order, points):
             hits = outcome.right.ravel()[part]
             rows.append((method, float(outcome.confidence.ravel()[part].mean()), float(hits.mean()), len(part)))
