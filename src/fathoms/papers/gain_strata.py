@@ -93,7 +93,7 @@ def _places(aligned: Aligned, depth: int) -> tuple[Ints, Ints]:
     """Judgment (-1: none) and code of each place, [topic, rank]."""
     if aligned.judgment is None:
         raise ValueError("align with trace=True first")
-    codes = aligned.evidence.padded(depth).codes[:, :depth]
+    codes = aligned.evidence.padded(depth).codes[:, :depth].astype(np.int64)
     judgment = aligned.judgment[:, :depth].astype(np.int64)
     missing = codes.shape[1] - judgment.shape[1]
     return np.pad(judgment, ((0, 0), (0, missing)), constant_values=-1), codes

@@ -224,7 +224,7 @@ def _fig_1(result: Study, collection: Collection, results: Results) -> None:
         judged[candidate], relevant[candidate] = True, answer
     is_judged, is_relevant = block.values(judged), block.values(relevant)
     fit = Experts(block).fit(is_judged, is_relevant)
-    shown = _example_documents(block.rank[:, :2], is_judged, is_relevant, fit.probability)
+    shown = _example_documents(block.rank[:, :2].astype(np.int64), is_judged, is_relevant, fit.probability)
     if not shown:
         return
     rows: list[tuple[Any, ...]] = []
