@@ -395,9 +395,7 @@ def _fig_2(result: Study, results: Results) -> None:
     rows: list[tuple[Any, ...]] = []
     for method, outcome in results.outcomes.items():
         order = np.argsort(outcome.confidence, axis=None, kind="stable")
-        at_least = min(POINT, max(FEWER, len(order) // POINTS))
-        points = max(1, min(25, len(order) // at_least))
-        for part in np.array_split(order, points):
+        for part in np.array_split(order, _points(len(order))):
             hits = outcome.right.ravel()[part]
             rows.append((method, float(outcome.confidence.ravel()[part].mean()), float(hits.mean()), len(part)))
     columns = ["method", "confidence", "accuracy", "pairs"]
@@ -419,6 +417,11 @@ def _fig_2(result: Study, results: Results) -> None:
             axes=("confidence", "accuracy"),
         ),
     )
+
+
+def _points(pairs: int) -> int:
+    """How many points the curve has."""
+    return max(1, min(25, pairs // min(POINT, max(FEWER, pairs // POINTS))))
 
 
 def _by_group(
