@@ -425,7 +425,7 @@ class _Work:
         }
 
     def _map(self, work: Any, items: Sequence[Any]) -> list[Any]:
-        return parallel_map(work, items, workers=self.experiment.options.workers, doing="parts of the estimates")
+        return parallel_map(work, items, **self.experiment.options.where, doing="parts of the estimates")
 
     def _fit(self, whole: GradeModel, trial: Hiding) -> tuple[GradeModel, Floats]:
         model = fit_grades(self.documents, trial.known, self.seed, whole)

@@ -14,7 +14,7 @@ looked for only as far as they decide which pairs get the best bounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.base.arrays import distinct, stretches
-from fathoms.base.parallel import parallel_map
+from fathoms.base.parallel import Where, one_worker, parallel_map
 from fathoms.base.tolerances import SAME
 from fathoms.data.qrels import Qrels
 from fathoms.evidence.candidates import DocumentTable, topic_batches
@@ -127,7 +127,7 @@ class Ranges:
     a: Ints
     b: Ints
     universe: Universe
-    workers: int = 1
+    where: Where = field(default_factory=one_worker)
     every: bool = False  # make all ranges, however long that takes
     progress: Callable[[str], None] = lambda topic: None  # hears of each topic whose ranges are made
     chosen: Ints | None = None  # the topics that are looked at; None: all
@@ -249,9 +249,11 @@ class Ranges:
         self.count_shared(work)
         batches = self.batches(self.topics, runs)
         by_batch = parallel_map(
-            of_batch, batches, workers=self.workers, doing="topics of the ranges of differences", progress=done
+            of_batch, batches, **self.where, doing="topics of the ranges of differences", progress=done
         )
-        return {measure: np.concatenate([of[i] for of in by_batch], axis=-1) for i, measure in enumerate(work)}
+        # Laid out alike wherever it was made, or means over topics would not be rounded alike.
+        stacked = [np.ascontiguousarray(np.concatenate(of, axis=-1)) for of in zip(*by_batch, strict=True)]
+        return dict(zip(work, stacked, strict=True))
 
     def _of_some(self, measure: Measure, work: Callable[..., Floats], a: Ints, b: Ints) -> Floats:
         return self._by_topic({measure: work}, a, b)[measure]
@@ -443,7 +445,7 @@ class Ranges:
 
             parts = topic_batches(self.documents, self.topics[looked_at], runs, CELLS)
             for rows, lost in parallel_map(
-                changes, parts, workers=self.workers, doing="topics of judgings that reverse differences"
+                changes, parts, **self.where, doing="topics of judgings that reverse differences"
             ):
                 total -= np.bincount(rows, lost, minlength=len(total))
             start, step = start + step, 2 * step
