@@ -2,7 +2,8 @@
 
     python bench/growth.py [--commands compare,rank] [--repeat N] [--dir DIR]
 
-Seconds are without start-up, and `to ours` is the time over that on the small collection: 10 where time grows as the input does.
+Seconds are without start-up, and `to ours` is the time over that on the small collection: 10 where time grows as the
+input does.
 More runs are more pairs, so what is asked of pairs grows by a hundred at the most.
 """
 
