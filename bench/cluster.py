@@ -53,7 +53,6 @@ def main() -> None:
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "fathoms-bench")
     args = parser.parse_args()
     show_header()
-    notes = []
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "out.tsv"
         for name in ("compare", "predict", "rank"):
@@ -64,7 +63,8 @@ def main() -> None:
             for where, timing in best.items():
                 show(name, where, timing.seconds, best["1 fork"].seconds, timing.megabytes)
             printed = {hashlib.sha256(path.read_bytes()).hexdigest() for path in outputs.values() if path.exists()}
-            notes += [f"{name}: {'the same bytes everywhere' if len(printed) == 1 else 'THE BYTES DIFFER'}", *failed]
+            same = "the same bytes everywhere" if len(printed) == 1 else "THE BYTES DIFFER"
+            print(f"{name}: {same}", *failed, sep="\n", flush=True)
             sized = {
                 str(size): command(
                     name,
@@ -75,11 +75,10 @@ def main() -> None:
                 for size in SIZES
             }
             timings, failed = best_of(sized, args.repeat, TIMEOUT)
-            notes += failed
+            print(*failed, sep="\n", end="\n" if failed else "")
             if len(timings) == len(SIZES):
                 hours = projection([timings[str(size)].processor for size in SIZES])
-                notes.append(f"{name}: 1,000 runs x 10,000 topics would take one core {hours:,.1f} hours")
-    print(*notes, sep="\n")
+                print(f"{name}: 1,000 runs x 10,000 topics would take one core {hours:,.1f} hours", flush=True)
 
 
 if __name__ == "__main__":
