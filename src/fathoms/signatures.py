@@ -95,8 +95,8 @@ ByTopic = Annotated[bool, Option("a row for each topic too", flags=("-q", "--by-
 Labels = Annotated[
     Any,
     Option(
-        "lines `topic document value`, such as labels of a language model or scores of a classifier; a run or a qrels "
-        "file will do; may be repeated",
+        "labels of a language model or scores of a classifier, lines `topic document value`, or a run or qrels; may be "
+        "repeated",
         "FILE",
         prepare=each_source,
         many=True,
@@ -106,8 +106,8 @@ Labels = Annotated[
 ToDepth = Annotated[
     int | None,
     Option(
-        "judging will reach the top D of every given run, and what lies deeper counts as not relevant (default: as "
-        "deep as the pool and the measure suggest, which the output says)",
+        "estimate what judging down to rank D of every run would give (default: as the pool and measure suggest, and "
+        "stated)",
         "D",
         choices.whole_number,
         heading="estimates",
@@ -117,8 +117,7 @@ Level = Annotated[float, Option("of the intervals", "L", choices.share, heading=
 Ranges = Annotated[
     choices.Ranges,
     Option(
-        "which ranges of differences are made: auto (default), all of up to 300 pairs, and of more those that are "
-        "quick to make; all, however long that takes",
+        "ranges of differences: auto (default; of more than 300 pairs only the quick ones), or all",
         heading=WHAT_COUNTS,
     ),
 ]

@@ -37,12 +37,13 @@ from fathoms.estimate.grades import GradeModel, fit_grades
 from fathoms.estimate.half_samples import DRAWS as HALF_DRAWS
 from fathoms.estimate.half_samples import SamplePart, bias, halves, moved, widening
 from fathoms.estimate.names import DRAWS, LEVEL
+from fathoms.estimate.open_documents import OpenDocuments
 from fathoms.estimate.probabilities import label_values, scaled
 from fathoms.estimate.sampling_frame import SamplingFrame, drawn_elsewhere, sampling_frame
 from fathoms.estimate.score_draws import check_drawable
 from fathoms.estimate.scoring import Judging
 from fathoms.estimate.self_check import SelfCheck, aggregated, interval, self_check
-from fathoms.evidence.candidates import Candidates
+from fathoms.evidence.candidates import DocumentTable
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.assumed_pool import AssumedPool
 from fathoms.experiment.base import BaseExperiment
@@ -103,6 +104,12 @@ class Estimate:
             high=None if self.high is None else self.high[:, places],
         )
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the possible range over all given documents is a bound on what is estimated."""
+        of_run = getattr(self.measure, "universe", "auto") == "run"
+        return not (self.wider or self.measure.range_is in ("approximate", "none") or of_run)
+
     def inside(self, scores: Sequence[Scores]) -> Estimate:
         """The same with the exact score of each run, and inside the range that it has over all given documents."""
         exact = np.stack([one.score for one in scores])
@@ -110,8 +117,8 @@ class Estimate:
         if scores[0].low is None or scores[0].high is None:
             return replace(moved, score=exact)
         low, high = (np.stack([getattr(one, end) for one in scores]) for end in ("low", "high"))
-        if self.wider or self.measure.range_is == "approximate" or getattr(self.measure, "universe", "auto") == "run":
-            return replace(moved, score=exact, low=low, high=high)  # which is no bound on what is estimated
+        if not self.is_bounded:
+            return replace(moved, score=exact, low=low, high=high)
         return replace(
             moved,
             draws=np.clip(moved.draws, low, high),
@@ -152,6 +159,7 @@ class Estimates:
     notes: list[str]
     frame: SamplingFrame | None = None  # what the judged documents are a random sample of, by all signs
     to_depth: int | None = None  # that was asked for
+    open_documents: OpenDocuments | None = None  # None where everything is judged
 
     def __getitem__(self, measure: Measure) -> Estimate:
         return self.by_measure[measure]
@@ -236,12 +244,14 @@ def run_estimates(
     scores, _ = experiment.scored(measures, [])
     experiment.release()
     order = [names.index(name) for name in given]
-    estimates = work.estimates(depths, draws)
+    estimates, open_documents = work.estimates(depths, draws)
     for m in depths:  # one by one, since there are many draws
         estimates[m] = estimates[m].ordered(order).inside(scores[m])
     assumed = experiment.options.pooled is None
     hidden = tuple(work.hidden) if frame is None else ()
-    return Estimates(given, found.topics, estimates, pool, assumed, work.selection, hidden, notes, frame, to_depth)
+    return Estimates(
+        *(given, found.topics, estimates, pool, assumed, work.selection, hidden, notes, frame, to_depth, open_documents)
+    )
 
 
 def judged_elsewhere(experiment: BaseExperiment, documents: Documents, levels: Floats) -> Ints:
@@ -259,7 +269,7 @@ class _Work:
     """What the steps of an estimate share."""
 
     experiment: BaseExperiment
-    found: Candidates
+    found: DocumentTable
     documents: Documents
     pool: AssumedPool
     contributing: Bools
@@ -307,10 +317,10 @@ class _Work:
         elsewhere = self.elsewhere.sum()
         return selected(float(elsewhere / (elsewhere + self.documents.judged.sum())))
 
-    def estimates(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+    def estimates(self, depths: dict[Measure, int], draws: int) -> tuple[dict[Measure, Estimate], OpenDocuments | None]:
         documents = self.documents
         if not len(self.open):
-            return self._unchanged(depths, draws)
+            return self._unchanged(depths, draws), None
         if self.frame is not None:
             return self._of_sample(self.frame, depths, draws)
         known = np.flatnonzero(documents.judged)
@@ -353,9 +363,15 @@ class _Work:
             estimates[measure] = Estimate(
                 measure, depths[measure], drawn, point, predicted.score, calibration, check=check
             )
-        return estimates
+        return estimates, self._open_documents(whole, drift, target)
 
-    def _of_sample(self, frame: SamplingFrame, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+    def _open_documents(self, model: GradeModel, drift: Drift | None, target: Hiding) -> OpenDocuments:
+        max_grade = self.experiment.qrels.max_grade
+        return OpenDocuments(self.found, self.documents, self.elsewhere, max_grade, model, drift, target, self.seed)
+
+    def _of_sample(
+        self, frame: SamplingFrame, depths: dict[Measure, int], draws: int
+    ) -> tuple[dict[Measure, Estimate], OpenDocuments]:
         """From a random sample: the model as it is, less the bias that halves of the sample show."""
         documents, measures = self.documents, list(depths)
         known = np.flatnonzero(documents.judged)
@@ -396,7 +412,8 @@ class _Work:
                 none,
                 wider=bool(self.elsewhere[:, 1:].any()) and measure.based_on != "utility",
             )
-        return estimates
+        target = Hiding("what is unjudged", known, self.open, 0, is_target=True)
+        return estimates, self._open_documents(model, None, target)
 
     def _sample_scores(
         self, depths: dict[Measure, int], part: SamplePart, model: GradeModel, n: int, draws: range

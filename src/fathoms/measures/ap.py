@@ -121,15 +121,15 @@ class AP(Binary, Normalised):
     def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:
         from fathoms.measures.differences import at_ranks, greatest_quadratic
 
-        one = pair.unranked
-        if self.needs_pool or not self.can_be_relevant(one):
+        unranked = pair.unranked
+        if self.needs_pool or not self.can_be_relevant(unranked):
             return None
         inverse = 1 / np.arange(1, (pair.width if self.k is None else int(self.k)) + 1)
-        known = (self.relevant(one)[pair.codes] > 0) & ~pair.unjudged
+        known = (self.relevant(unranked)[pair.codes] > 0) & ~pair.unjudged
         of_a, of_b = (at_ranks(inverse, rank) for rank in (pair.rank_a, pair.rank_b))
         sums = greatest_quadratic(of_a, of_b, known, columns)
         m = np.arange(sums.shape[1])
-        return ratio(sums, self._norm(self._R(one)[:, None] + m + others[:, None]))
+        return ratio(sums, self._norm(self._R(unranked)[:, None] + m + others[:, None]))
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper: the expected sum of precisions, documents independent, over the expected R.

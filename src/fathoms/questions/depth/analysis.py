@@ -146,6 +146,7 @@ def volatility(result: DepthScores, rows: str, columns: str | None = None, kind:
 class DepthAnalysis(Result):
     """How much depends on the depth of evaluation: for each measure the figures by depth, against a reference."""
 
+    words_module: ClassVar = "fathoms.questions.depth.words"
     columns: ClassVar = ("measure", "depth", *PANES)
     words: ClassVar = ("measure",)
     charts: ClassVar = ("volatility", "cross", "scores")
@@ -170,18 +171,6 @@ class DepthAnalysis(Result):
             for measure in self.measures
             for row in panes(self.scored, measure, self.reference, self.alpha)
         ]
-
-    @property
-    def answer(self) -> list[str]:
-        from fathoms.questions.depth.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        from fathoms.questions.depth.words import remarks
-
-        return remarks(self)
 
     def correlations(self, measure: str) -> Floats:
         """How alike the orders of the runs are at every two depths."""

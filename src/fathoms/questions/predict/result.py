@@ -48,6 +48,7 @@ WORDS = ("run", "topic", "measure", "method")
 class Prediction(Result):
     """Rows as in COLUMNS, how often an estimate had to be moved into its range, and what else to know."""
 
+    words_module: ClassVar = "fathoms.questions.predict.words"
     columns: ClassVar = COLUMNS
     words: ClassVar = WORDS
     charts: ClassVar = ("ranges",)
@@ -63,18 +64,6 @@ class Prediction(Result):
 
     def rows(self) -> list[EstimateRow]:
         return self.estimated
-
-    @property
-    def answer(self) -> list[str]:
-        from fathoms.questions.predict.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        from fathoms.questions.predict.words import remarks
-
-        return remarks(self)
 
     def draws(self, measure: Any) -> Floats:
         """Scores once judged, [draw, run, topic], in the order of `runs` and `topics` of `.calibrated`."""

@@ -78,6 +78,7 @@ class Standing:
 class Ranking(Result):
     """All runs by each measure, best first, and how that was found out."""
 
+    words_module: ClassVar = "fathoms.questions.rank.words"
     columns: ClassVar = COLUMNS
     words: ClassVar = ("run", "measure", "group")
     charts: ClassVar = ("ranks",)
@@ -105,20 +106,6 @@ class Ranking(Result):
     def of(self, measure: str) -> list[Standing]:
         """The runs by one measure, best first."""
         return [standing for standing in self.standings if standing.measure == measure]
-
-    @property
-    def answer(self) -> list[str]:
-        """Who is first by each measure, and who else might be over topics."""
-        from fathoms.questions.rank.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        """What judging and ties could change, what the ranks are over, and how the estimates were checked."""
-        from fathoms.questions.rank.words import remarks
-
-        return remarks(self)
 
     def _draw(self, kind: str, measure: str) -> Any:
         """Each run's rank, and the ranks it could have."""
