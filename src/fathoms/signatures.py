@@ -22,7 +22,7 @@ from fathoms.estimate.names import LEVEL
 from fathoms.experiment.reading import WHAT_COUNTS, from_zero
 from fathoms.inference.names import GATE_MEASURES, LABEL_MEASURES, Correction, Interval, Test
 from fathoms.judging.strategy_names import DEFAULT as STRATEGY
-from fathoms.judging.strategy_names import STRATEGIES
+from fathoms.judging.strategy_names import STRATEGIES, strategy_name
 
 if TYPE_CHECKING:
     from fathoms.estimate.probabilities import RelevanceProbabilities
@@ -773,7 +773,11 @@ class Questions:
         ] = (),
         strategy: Annotated[
             str | None,
-            Option(f"how the next document is chosen ({STRATEGY}); see docs/judge.md", words=STRATEGIES),
+            Option(
+                f"how the next document is chosen ({STRATEGY}); see docs/judge.md; rbp takes its p: rbp(p=0.95)",
+                parse=strategy_name,
+                words=STRATEGIES,
+            ),
         ] = None,
         confidence: Annotated[
             float | None, Option("confidence that settles a pair (0.95)", "P", choices.above_half)

@@ -22,7 +22,7 @@ from fathoms.judging.beliefs import Grading, beliefs_of
 from fathoms.judging.calibrating import calibrate
 from fathoms.judging.grade_chances import UNKNOWN_DRIFT, Grades
 from fathoms.judging.other_assessors import WithOthers, doubt_of, second_chances
-from fathoms.judging.select import STRATEGIES, State, Strategy, laplacian
+from fathoms.judging.select import State, Strategy, laplacian, strategy_named
 from fathoms.judging.strategy_names import DEFAULT
 from fathoms.measures.ap import AP
 from fathoms.measures.base import Measure
@@ -66,9 +66,7 @@ class Engine:
         `pool_depth` if it had one.
         `moments` of the same runs, that no other engine uses any more, save time."""
         if isinstance(strategy, str):
-            if strategy not in STRATEGIES:
-                raise FathomsError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
-            strategy = STRATEGIES[strategy]
+            strategy = strategy_named(strategy)
         if not 0.5 < until < 1:
             raise FathomsError(f"confidence to reach must lie between 0.5 and 1, found {until:g}")
         if not measures:

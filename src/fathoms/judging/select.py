@@ -16,7 +16,7 @@ greater of the two sums. For several measures the squares are summed too, each o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging import bandits
 from fathoms.judging.beliefs import Beliefs
 from fathoms.judging.grade_chances import Grades, LearnerMaker, by_ranks, even_chances, experts
+from fathoms.judging.strategy_names import RBP, strategy_name
 
 
 @dataclass(frozen=True)
@@ -282,6 +283,7 @@ SPARCK_JONES = (
     "Spärck Jones and van Rijsbergen (1975), Report on the Need for and Provision of an Ideal Test Collection"
 )
 
+MOFFAT_2007 = "Moffat, Webber and Zobel (2007), Strategic System Comparisons via Targeted Relevance Judgments, SIGIR"
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
@@ -323,13 +325,7 @@ STRATEGIES: dict[str, Strategy] = {
             HedgeWeight,
             Grades,
         ),
-        Strategy(
-            "rbp",
-            "summed RBP weights",
-            "Moffat, Webber and Zobel (2007), Strategic Run Comparisons via Targeted Relevance Judgments, SIGIR",
-            RBPWeight,
-            Grades,
-        ),
+        Strategy("rbp", "summed RBP weights", MOFFAT_2007, RBPWeight, Grades),
         Strategy("maxmean", "bandits: the run of the best record", bandits.CITATION, MaxMeanWeight, Grades),
         Strategy(
             "maxmean-ns", "bandits: the run of the best recent record", bandits.CITATION, RecentMaxMeanWeight, Grades
@@ -344,6 +340,15 @@ STRATEGIES: dict[str, Strategy] = {
         ),
     )
 }
+
+
+def strategy_named(name: str) -> Strategy:
+    """One of STRATEGIES, or `rbp(p=0.95)`, which has another p."""
+    given = RBP.fullmatch(strategy_name(name))
+    if given is None:
+        return STRATEGIES[name]
+    weight = type("RBPWeight", (RBPWeight,), {"p": float(given[1])})
+    return replace(STRATEGIES["rbp"], name=name, weight=weight)
 
 
 def laplacian(pairs: Sequence[tuple[int, int]], k: int) -> Floats:

@@ -23,8 +23,7 @@ from fathoms.questions.audit.findings import as_percent
 from fathoms.questions.compare.result import Comparison, Pair, verdict_boxes
 from fathoms.questions.compare.words import MANY, outside_sentences, range_sentence, sentences_of
 from fathoms.questions.depth.analysis import EMPHASISED, panes, reference_depth, volatility_chart
-from fathoms.questions.doubt.result import TITLES
-from fathoms.questions.doubt.words import shown
+from fathoms.questions.doubt.words import shown, source_title
 from fathoms.questions.eval.analysis import Likely
 from fathoms.questions.eval.words import range_sentences
 from fathoms.questions.rank.analysis import Standing
@@ -333,7 +332,7 @@ def doubt(report: Report, i: int, measure: Measure) -> str:
     [budget] = of_leader.budgets
     rows = [
         [
-            TITLES[source.name],
+            source_title(budget, source),
             number(source.low),
             number(source.high),
             ("" if source.share is None else f"{100 * source.share:.0f}%", source.share),

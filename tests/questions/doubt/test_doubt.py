@@ -295,7 +295,7 @@ def test_the_command(simulated: Callable[..., Path], tmp_path: Path, capsys: pyt
     assert len(lines) - 1 == judging["halved_by"]
     done = finished(capsys, "doubt", *files, "-o", str(picture))
     assert "<svg" in picture.read_text()
-    assert "sys4 less sys2" in done.out
+    assert "nDCG@10: " in done.out
 
 
 def test_what_it_cannot_answer_it_says(simulated: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from fathoms.questions.depth.analysis import DepthAnalysis
 
 # What a narrow terminal leaves out of the table: the higher, the sooner.
-LEVELS = {"tau": 0, "discrimination": 0, "inversion": 1, "coverage": 2, "pearson": 3, "median_p": 4}
+LEVELS = {
+    "tau": 0,
+    "discrimination": 0,
+    "inversion": 1,
+    "coverage": 2,
+    "pearson": 3,
+    "median_p": 4,
+    "error_rate": 2,
+    "tied": 3,
+}
 EXAMPLES = (
     (
         "from which depth on does nDCG order the runs in the same way?",

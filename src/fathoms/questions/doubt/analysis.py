@@ -198,7 +198,7 @@ def _of_measure(
         for place in side.tolist()
     }
     squares = zip(weights.values(), tie_variances, strict=True)
-    tie_variance = 0.0 if same else sum(weight**2 * variance for weight, variance in squares) / len(score) ** 2
+    tie_variance = 0.0 if same else float(sum(weight**2 * variance for weight, variance in squares)) / len(score) ** 2
     by_labels = [of[measure] for of in labelled.expected if measure in of.by_measure]
     expected = np.stack([signed(of.point, sides) for of in by_labels]) if len(by_labels) > 1 else None
     in_place = labelled.in_place.get(measure)

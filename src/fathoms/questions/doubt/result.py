@@ -28,23 +28,6 @@ SourceName = Literal[
     "estimate",
     "all",
 ]
-TITLES: dict[SourceName, str] = {
-    "topics": "other topics like these",
-    "judging": "judging, likely",
-    "both": "topics and judging",
-    "ties": "ties, any order",
-    "repetitions": "repetitions, other runs",
-    "topics_repetitions": "topics and repetitions",
-    "judging_repetitions": "judging and repetitions",
-    "label_sources": "each source of labels",
-    "topics_labels": "topics and labels",
-    "possible": "judging, possible",
-    "assessors": "labels for judgments",
-    "labels": "with, without labels",
-    "depth": "half, twice the cut-off",
-    "estimate": "estimate, as checked",
-    "all": "all with a share",
-}
 COLUMNS = ("measure", "source", "low", "high", "share", "halved_by", "unit")
 
 

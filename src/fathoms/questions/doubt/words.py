@@ -7,11 +7,27 @@ from typing import TYPE_CHECKING
 
 from fathoms.base.text import pluralise
 from fathoms.base.tolerances import SAME
-from fathoms.questions.doubt.result import TITLES
 
 if TYPE_CHECKING:
     from fathoms.questions.doubt.result import Budget, Doubt, Settling, Source, SourceName
 
+TITLES: dict[SourceName, str] = {
+    "topics": "other topics like these",
+    "judging": "judging, likely",
+    "both": "topics and judging",
+    "ties": "ties, any order",
+    "repetitions": "repetitions, other runs",
+    "topics_repetitions": "topics and repetitions",
+    "judging_repetitions": "judging and repetitions",
+    "label_sources": "each source of labels",
+    "topics_labels": "topics and labels",
+    "possible": "judging, possible",
+    "assessors": "labels for judgments",
+    "labels": "with, without labels",
+    "depth": "half, twice the cut-off",
+    "estimate": "estimate, as checked",
+    "all": "all with a share",
+}
 MOST = 0.5  # share of the variance from which on it is mostly one source's
 SMALLEST = 0.00005  # width that is seen with four decimals
 SEEN = 0.005  # share below which a source is not spoken of,
