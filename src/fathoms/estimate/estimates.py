@@ -33,10 +33,11 @@ from fathoms.estimate.backtest_fit import (
     selected,
 )
 from fathoms.estimate.documents import Documents, documents_of
+from fathoms.estimate.drawn_sample import DrawnSample, sample_scores
 from fathoms.estimate.grades import GradeModel, fit_grades
 from fathoms.estimate.names import DRAWS, LEVEL
 from fathoms.estimate.probabilities import label_values, scaled
-from fathoms.estimate.sampled_documents import SampledDocuments, counted, documents_elsewhere, graded, undrawn
+from fathoms.estimate.sampled_documents import SampledDocuments, documents_elsewhere
 from fathoms.estimate.sampling_frame import SamplingFrame, sampling_frame
 from fathoms.estimate.score_draws import check_drawable
 from fathoms.estimate.scoring import Judging
@@ -353,61 +354,19 @@ class _Work:
         return estimates
 
     def _of_sample(self, frame: SamplingFrame, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
-        """From a random sample: the model as it is."""
-        documents, measures = self.documents, list(depths)
-        assert isinstance(documents, SampledDocuments)
-        known = np.flatnonzero(documents.judged)
-        model = fit_grades(documents, known, self.seed)
-
-        def score(part: range) -> list[Floats]:
-            return self._sample_scores(depths, frame, model, draws, part)
-
-        scored = self._map(score, [part for _, part in _pieces(0, draws)])
-        now = self._judging(known[~documents.outside[known]], np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
-        none = calibrate([], SAMPLED)
-        estimates = {}
-        for place, measure in enumerate(measures):
-            drawn = np.concatenate([of_part[place] for of_part in scored])
-            estimates[measure] = Estimate(
-                measure,
-                depths[measure],
-                drawn,
-                drawn.mean(axis=0),
-                now[measure][0][0],
-                none,
-                wider=bool(self.elsewhere[:, 1:].any()) and measure.based_on != "utility",
-            )
-        return estimates
-
-    def _sample_scores(
-        self, depths: dict[Measure, int], frame: SamplingFrame, model: GradeModel, n: int, draws: range
-    ) -> list[Floats]:
-        """For each measure scores of some of n draws."""
+        """From a random sample."""
         documents = self.documents
         assert isinstance(documents, SampledDocuments)
-        known = np.flatnonzero(documents.judged & ~documents.outside)
-        inside = np.flatnonzero(~documents.judged & ~documents.outside)
-        others = np.flatnonzero(~documents.judged & documents.outside)
-        sampler = model.sampler(np.concatenate([inside, others]), n, self.seed, draws)
-        levels = sampler.levels()
-        more = counted(levels[:, len(inside) :], documents.topic[others], self.elsewhere.shape)
-        if not frame.labelled:
-            number = undrawn(self.elsewhere.sum(axis=1), frame.rate, self.seed, draws)
-            more += graded(
-                number,
-                sampler.chances(documents.typical_others),
-                model.levels,
-                self.elsewhere.shape[1],
-                self.seed,
-                draws,
+        max_grade, none = self.experiment.qrels.max_grade, calibrate([], SAMPLED)
+        sample = DrawnSample(self.found, documents, self.elsewhere, frame.rate, frame.labelled, max_grade, self.seed)
+        drawn, now = sample_scores(sample, depths, draws, self._map)
+        beside = bool(self.elsewhere[:, 1:].any())
+        return {
+            m: Estimate(
+                m, depths[m], drawn[m], drawn[m].mean(axis=0), now[m], none, wider=beside and m.based_on != "utility"
             )
-        scores_of: dict[Measure, Floats] = {}
-        for depth in sorted(set(depths.values())):
-            use = documents.reach[inside] <= depth
-            here = [m for m in depths if depths[m] == depth]
-            scores = self._judging(known, inside[use]).scores(here, levels[:, : len(inside)][:, use], more)
-            scores_of |= {m: of_draws for m, (of_draws, _) in scores.items()}
-        return [scores_of[m] for m in depths]
+            for m in depths
+        }
 
     def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         """Everything is judged: the scores."""

@@ -61,7 +61,6 @@ class GradeModel:
             samples = [fit.samples(n, rng, chosen) for fit in self.fits]
         return GradeSampler(self, rows, samples, seed, chosen)
 
-
     def sharpening(self, features: NDArray[np.float32], topic: Ints) -> Floats:
         """[step, document]: what is added to drawn logits so that chances are those of the fit on average over draws.
 
@@ -182,7 +181,7 @@ def fit_grades(
                 documents.n_topics,
                 prior,
                 weight=weight,
-                rounds=2 if near is not None else documents.rounds[min(place, 1)],
+                rounds=2 if near is not None and not documents.exact else documents.rounds[min(place, 1)],
                 start=near,
             )
         )

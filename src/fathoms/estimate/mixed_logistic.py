@@ -90,7 +90,9 @@ class MixedFit:
         following = (away @ self.coupling.reshape(n_topics * q, -1).T).reshape(own.shape)
         return self.coefficients + away, self.effects + own - following
 
-    def closer_samples(self, n: int, rng: np.random.Generator, outcomes: Outcomes, draws: range) -> tuple[Floats, Floats]:
+    def closer_samples(
+        self, n: int, rng: np.random.Generator, outcomes: Outcomes, draws: range
+    ) -> tuple[Floats, Floats]:
         """The same, effects drawn from their posterior itself given the coefficients, by importance: of few outcomes it
         is skewed, and a topic with nothing relevant among its judged documents may have far less than a normal
         distribution says."""

@@ -8,7 +8,7 @@ described too: they count in R and in ideal rankings.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -30,10 +30,10 @@ CENTRES = (0.0, 0.4, 0.4, 0.5, 0.0)
 # label's and a run's, and variances over topics (of intercept, depth and labels).
 MEANS = (-1.2, 1.0, 5.0, 0.3, 0.0, 0.0)
 SPREADS = ((3.0, 3.0, 5.0, 3.0, 3.0, 2.0), (2.0, 2.0, 3.0, 3.0, 3.0, 1.0))
-LABEL_SPREADS, BY_DEPTH_SPREAD, RUN_SPREADS = (1.5, 1.0), 0.5, (4.0, 2.5)
+LABEL_SPREADS, BY_DEPTH_SPREAD, RUN_SPREADS = (1.5, 1.0), 1.0, (4.0, 2.5)
 FOLLOWS = 0.7  # share of a coefficient that is expected at the next step
-OF_TOPICS = ((4.0, 8.0, 0.6), (2.0, 4.0, 0.5))
-TOPICS = 15.0  # that these variances stand for
+OF_TOPICS = ((3.5, 4.5, 3.0, 0.7), (2.5, 3.0, 2.0, 0.7))
+TOPICS = 40.0
 MOST_SHAPE = 100.0  # of the gamma distribution: topics differ by a tenth at least
 
 
@@ -62,7 +62,7 @@ class SampledDocuments(Documents):
 
     @property
     def sloped(self) -> tuple[int, ...]:
-        return (0, 3, SHARED) if self.labels.shape[1] else (0, 3)
+        return (0, 1, 3, SHARED) if self.labels.shape[1] else (0, 1, 3)
 
     def features(self, rows: Ints) -> NDArray[np.float32]:
         ranks = self.ranks[rows]
@@ -142,6 +142,28 @@ def documents_elsewhere(
         documents.n_topics,
         documents.levels,
         np.concatenate([documents.inside, np.ones(n)]),
+    )
+
+
+def others_of(documents: SampledDocuments, judged: Ints) -> SampledDocuments:
+    """The same documents of the runs, with other judged ones that no run has, [topic, level], without labels."""
+    from scipy.sparse import csr_matrix, vstack
+
+    own = np.flatnonzero(~documents.outside)
+    topic, level = np.divmod(np.repeat(np.arange(judged.size), judged.ravel()), judged.shape[1])
+    n = len(topic)
+    nowhere, none = np.full(n, NOWHERE), np.zeros(n, dtype=np.int64)
+    return replace(
+        documents,
+        number=np.concatenate([documents.number[own], np.full(n, -1)]),
+        topic=np.concatenate([documents.topic[own], topic]),
+        codes=np.concatenate([documents.codes[own], (JUDGED + level).astype(np.int16)]),
+        reach=np.concatenate([documents.reach[own], nowhere]),
+        owner=np.concatenate([documents.owner[own], none]),
+        pooled=np.concatenate([documents.pooled[own], nowhere]),
+        ranks=vstack([documents.ranks[own], csr_matrix((n, documents.n_runs))]).tocsr(),
+        labels=np.concatenate([documents.labels[own], np.zeros((n, documents.labels.shape[1]))]),
+        inside=np.concatenate([documents.inside[own], np.ones(n)]),
     )
 
 
