@@ -37,6 +37,7 @@ class Documents:
 
     exact: ClassVar = False  # effects of topics are drawn from their posterior itself
     rounds: ClassVar = (10, 4)  # of learning how much topics differ, at most: first step up, and further ones
+    again: ClassVar = 2  # the same where much the same was learnt before
 
     number: Ints  # of the candidate
     topic: Ints

@@ -42,7 +42,7 @@ from fathoms.estimate.sampling_frame import SamplingFrame, sampling_frame
 from fathoms.estimate.score_draws import check_drawable
 from fathoms.estimate.scoring import Judging
 from fathoms.estimate.self_check import SelfCheck, aggregated, interval, self_check
-from fathoms.evidence.candidates import NOWHERE, Candidates
+from fathoms.evidence.candidates import NOWHERE, DocumentTable
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.assumed_pool import AssumedPool
 from fathoms.experiment.base import BaseExperiment
@@ -259,7 +259,7 @@ class _Work:
     """What the steps of an estimate share."""
 
     experiment: BaseExperiment
-    found: Candidates
+    found: DocumentTable
     documents: Documents
     pool: AssumedPool
     contributing: Bools
@@ -358,7 +358,16 @@ class _Work:
         documents = self.documents
         assert isinstance(documents, SampledDocuments)
         max_grade, none = self.experiment.qrels.max_grade, calibrate([], SAMPLED)
-        sample = DrawnSample(self.found, documents, self.elsewhere, frame.rate, frame.labelled, max_grade, self.seed)
+        sample = DrawnSample(
+            self.found,
+            self.found.least_ranks()[0],
+            documents,
+            self.elsewhere,
+            frame.rate,
+            frame.labelled,
+            max_grade,
+            self.seed,
+        )
         drawn, now = sample_scores(sample, depths, draws, self._map)
         beside = bool(self.elsewhere[:, 1:].any())
         return {

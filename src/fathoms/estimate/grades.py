@@ -158,7 +158,8 @@ def fit_grades(
     top = len(documents.levels) - 1
     steps = list(range(1, top + 1)) if every_step and top <= MOST_STEPS else _steps(level, top)
     bounds = [*steps, len(documents.levels)]
-    fits, levels, outcomes = [], [], []
+    fits: list[MixedFit] = []
+    levels, outcomes = [], []
     for place, step in enumerate(steps):
         use = np.flatnonzero(level >= (steps[place - 1] if place else 0))
         y = (level[use] >= step).astype(np.float64)
@@ -181,7 +182,7 @@ def fit_grades(
                 documents.n_topics,
                 prior,
                 weight=weight,
-                rounds=2 if near is not None and not documents.exact else documents.rounds[min(place, 1)],
+                rounds=documents.again if near is not None else documents.rounds[min(place, 1)],
                 start=near,
             )
         )

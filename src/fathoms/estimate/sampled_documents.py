@@ -42,7 +42,8 @@ class SampledDocuments(Documents):
     """Documents that were up for being drawn, those that no run has at the end."""
 
     exact: ClassVar = True
-    rounds: ClassVar = (30, 30)
+    rounds: ClassVar = (12, 12)
+    again: ClassVar = 5
 
     @property
     def outside(self) -> Bools:

@@ -71,6 +71,11 @@ def sampling_frame(found: DocumentTable, has_label: Bools | None) -> SamplingFra
             return SamplingFrame(rate, inside, int(reach[inside > 0].max()), True)
     if not _even(found, judged, np.ones(len(reach), dtype=bool), reach):
         return None
+    return pool_sampled(found, reach, judged)
+
+
+def pool_sampled(found: DocumentTable, reach: Ints, judged: Bools) -> SamplingFrame | None:
+    """The pool of which judged documents look like a random sample, from the least ranks and judged shares of all."""
     band = np.searchsorted(EDGES, reach, side="left")
     n_bands = int(band.max()) + 1
     of_runs = np.minimum(np.log2(found.held_by).astype(np.int64), MOST_RUNS)
