@@ -4,11 +4,13 @@ Half of a sample is a sample too, at half the rate. How much lower an estimate f
 grows as judgments get fewer, and so what it is at the rate at hand (half-sample jackknife; Quenouille 1956, McCarthy
 1969). That holds for every measure, whatever the model is. How far two halves lie apart is what chance makes of the
 estimate.
+
+Where all documents that were up for drawing have labels, the scores under the labels are a second opinion, off by as
+much as labels of such agreement usually are, and each opinion counts by the inverse of its mean square error.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,9 +33,11 @@ PARTS = 4  # of the draws, for workers
 # with labels and without, from 5% to 40%.
 POWER = 0.4
 MOST_STRETCH = 1.3
-UNSURE = float(os.environ.get("UNSURE", "0.7"))  # of a bias that was found: its own error
+UNSURE = 0.7  # of a bias that was found: its own error
 PRIOR_SPLITS = 2.0  # that the draws' own width counts for
-APART = float(os.environ.get("APART", "1.2"))
+# What sets runs apart is shrunk in halves as in the whole, so that halves do not show all of it: so many times as wide
+# intervals of differences covered on the same half.
+APART = 1.2
 # Mean error of runs' scores under labels, over all runs and of each, where labels explain half of the grades' variance:
 # rounded from the four sources of dl20-passage, on half of its topics and runs.
 LABELS_OFF = (0.09, 0.03)
@@ -179,11 +183,7 @@ def sample_scores(
         scores[m] = corrected(drawn, of_halves, sample.rate)
         for agreement, by_labels in sources:
             scores[m] = joined(scores[m], by_labels[m], agreement)
-        DEBUG[m] = (drawn.mean(axis=(0, 2)), drawn.mean(axis=2).std(axis=0), of_halves, sample.rate)
     return scores, sample.as_judged(list(depths))
-
-
-DEBUG: dict[Any, Any] = {}
 
 
 def corrected(draws: Floats, of_halves: Floats, rate: float) -> Floats:

@@ -55,8 +55,10 @@ class GradeModel:
         rng = np.random.default_rng((seed, n))
         chosen = range(n) if draws is None else draws
         if self.documents.exact:
-            pairs = zip(self.fits, self.outcomes, strict=True)
-            samples = [fit.closer_samples(n, rng, outcomes, chosen) for fit, outcomes in pairs]
+            samples = [
+                fit.closer_samples(n, rng, outcomes, chosen, (seed, 5, step))
+                for step, (fit, outcomes) in enumerate(zip(self.fits, self.outcomes, strict=True))
+            ]
         else:
             samples = [fit.samples(n, rng, chosen) for fit in self.fits]
         return GradeSampler(self, rows, samples, seed, chosen)

@@ -91,7 +91,7 @@ class MixedFit:
         return self.coefficients + away, self.effects + own - following
 
     def closer_samples(
-        self, n: int, rng: np.random.Generator, outcomes: Outcomes, draws: range
+        self, n: int, rng: np.random.Generator, outcomes: Outcomes, draws: range, seed: tuple[int, ...]
     ) -> tuple[Floats, Floats]:
         """The same, effects drawn from their posterior itself given the coefficients, by importance: of few outcomes it
         is skewed, and a topic with nothing relevant among its judged documents may have far less than a normal
@@ -105,7 +105,7 @@ class MixedFit:
         step = max(1, CELLS // (PROPOSALS * max(1, len(outcomes.y))))
         for first in range(0, len(draws), step):
             here = slice(first, min(first + step, len(draws)))
-            lots = [np.random.default_rng((int(rng.integers(1 << 31)) if 0 else 0, i)) for i in draws[here]]
+            lots = [np.random.default_rng((*seed, i)) for i in draws[here]]
             unit = np.stack([lot.standard_normal((PROPOSALS, n_topics, q)) for lot in lots])
             unit *= np.sqrt(HEAVY / np.stack([lot.chisquare(HEAVY, (PROPOSALS, n_topics)) for lot in lots]))[..., None]
             proposed = center[here][:, None] + np.einsum("tij,dktj->dkti", root, unit)
