@@ -5,7 +5,7 @@
 A case is a collection, some of its runs, and a part of its judgments: a random share, one that depends on depth or on a
 label, or a shallow pool. Each is estimated by `Experiment.predict` as a user would call it, and compared with the
 scores under all judgments. Printed are, for each collection, condition, labels and measure: the bias and root mean
-square error of runs' means, beside those of the plain score, of RM's interpolated and of labels taken as judgments;
+square error of runs' means, beside those of the plain score and of labels taken as judgments;
 the errors of differences of the estimate and of the labels; the share of 95% intervals that cover, of means, of
 differences and of topics that can still change; their width over the best constant width, which covers 95% of these
 very cases; and their interval score over that of the best constant width (Gneiting and Raftery 2007).
@@ -31,15 +31,12 @@ import numpy as np
 import fathoms as fm
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.simulate import simulate
-from fathoms.estimate.design import SamplingDesign
-from fathoms.estimate.sampled import check_sampled
 from fathoms.estimate.self_check import aggregated, interval
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.pool import judged_depths
-from fathoms.questions.predict.sampled_prediction import sampled_prediction
 
 MEASURES = ["P@10", "nDCG@10", "nDCG@20", "RR@10", "ERR@20", "RBP(p=0.8)", "AP", "nDCG", "Q@20", "R@100"]
-SHARES = (0.05, 0.1, 0.25, 0.5)
+SHARES = [0.05, 0.1, 0.25, 0.5]
 POOLS = (2, 5, 10)
 ONE_BY_ONE = ("umbrela-gpt4", "exam-graded", "binary-gpt4o", "binary-llama32")
 NEAR, LEVEL = 1e-6, 0.95
@@ -49,13 +46,11 @@ HEAD = """# Few human judgments, many labels: results
 Made by `python bench/few_labels.py -o docs/results/few-labels.md`. [Two hundred human
 labels](../how-to/llm-labels.md) says what to make of it.
 
-Each line is of some cases: runs of a collection, a part of its judgments, and the scores under all of them. Bias and
-root mean square error (RMSE) are of runs' means: of the default estimate, beside the plain score, RM's interpolated,
-the labels taken as judgments, and the assisted estimate, which is told what the sample was drawn from (its bias is
-behind the stroke). The next four columns are RMSE of differences of two runs. Then, of means, differences and topics
-that can still change: how many per cent of 95% intervals cover, their width over the best constant width, which covers
-95% of these very cases, and their interval score over that of the best constant width; below 1 is better than any
-constant width.
+A case is runs of a collection, a random part of its judgments, and the scores under all of them; of dl20-passage only
+topics and runs on which nothing was chosen. Bias and root mean square error (RMSE) are of runs' means: of the estimate,
+beside the plain score and the labels taken as judgments. Then the RMSE of differences of two runs. Then, of means,
+differences and topics that can still change: how many per cent of 95% intervals cover, and their width over the best
+constant width, which covers 95% of these very cases. Behind the bias stands its standard error over cases.
 """
 
 
@@ -97,51 +92,25 @@ class Tally:
         return f"{np.sqrt(np.mean(np.concatenate(of[method]) ** 2)):.3f}" if method in of else ""
 
     def row(self) -> list[str]:
-        cells = [
-            "/".join(
-                f"{np.concatenate(self.errors[m]).mean():+.3f}" for m in ("estimate", "assisted") if m in self.errors
-            )
-        ]
-        cells += [self.rmse(method) for method in ("estimate", "plain", "interpolated", "labels", "assisted")]
-        cells += [self.rmse(method, True) for method in ("estimate", "plain", "labels", "assisted")]
+        biases = np.array([of_case.mean() for of_case in self.errors["estimate"]])
+        error = biases.std(ddof=1) / np.sqrt(len(biases)) if len(biases) > 1 else np.nan
+        cells = [f"{len(biases)}", f"{biases.mean():+.3f} ±{error:.3f}"]
+        cells += [self.rmse(method) for method in ("estimate", "plain", "labels")]
+        cells += [self.rmse(method, True) for method in ("estimate", "plain", "labels")]
         for kind in ("means", "differences", "topics"):
             if kind not in self.covered:
-                cells += ["", "", ""]
+                cells += ["", ""]
                 continue
             width, off = np.concatenate(self.half[kind]), np.abs(np.concatenate(self.off[kind]))
             best = 2 * float(np.quantile(off, LEVEL))
-            score = float((width + 2 / (1 - LEVEL) * np.maximum(off - width / 2, 0)).mean())
-            constant = best + 2 / (1 - LEVEL) * float(np.maximum(off - best / 2, 0).mean())
             cells.append(f"{100 * np.mean(self.covered[kind]):.0f}")
-            cells += [f"{width.mean() / max(best, 1e-9):.2f}", f"{score / max(constant, 1e-9):.2f}"]
+            cells.append(f"{width.mean() / max(best, 1e-9):.2f}")
         return [*cells, "/".join(dict.fromkeys(self.methods))]
 
 
 COLUMNS = (
-    "collection",
-    "condition",
-    "labels",
-    "measure",
-    "bias",
-    "RMSE",
-    "plain",
-    "interp.",
-    "labels'",
-    "assisted",
-    "diff.",
-    "plain",
-    "labels'",
-    "assisted",
-    "means %",
-    "width",
-    "score",
-    "diffs %",
-    "width",
-    "score",
-    "topics %",
-    "width",
-    "score",
-    "estimate is",
+    *("collection", "condition", "labels", "measure", "cases", "bias", "RMSE", "plain", "labels'"),
+    *("diff.", "plain", "labels'", "means %", "width", "diffs %", "width", "topics %", "width", "estimate is"),
 )
 
 
@@ -195,6 +164,7 @@ def cut(
 
 
 def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
+    """`quick`: random samples only, without labels, with each of two sources, and with all four."""
     paths = {one: folder / "labels" / f"{one}.txt" for one in ONE_BY_ONE}
     whole = read_qrels(str(folder / "qrels.txt"))
     halves = np.random.default_rng(20)
@@ -208,8 +178,8 @@ def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool)
     every = {"all four": tuple(map(str, paths.values()))}
     for case in range(n):
         runs = fm.read_runs([str(honest[i]) for i in np.sort(rng.permutation(len(honest))[:N_RUNS])])
-        labels = none | ({"umbrela-gpt4": each["umbrela-gpt4"]} if quick else each) | every
-        yield from random_parts("dl20", truth, runs, labels, rng, SHARES[1:3] if quick else SHARES)
+        some = {name: each[name] for name in ("umbrela-gpt4", "binary-gpt4o")}
+        yield from random_parts("dl20", truth, runs, none | (some if quick else each) | every, rng, SHARES)
         if quick:
             continue
         two = none | {"umbrela-gpt4": each["umbrela-gpt4"]}
@@ -247,7 +217,7 @@ def trec(folder: Path, name: str, n: int, rng: np.random.Generator, quick: bool)
     truth = read_qrels(str(folder / "qrels.txt"))
     for _ in range(n):
         runs = pooled_runs(folder, 12, rng)
-        yield from random_parts(name, truth, runs, {"none": ()}, rng, SHARES[1:3] if quick else SHARES)
+        yield from random_parts(name, truth, runs, {"none": ()}, rng, SHARES)
         if not quick:
             yield from cut(name, truth, runs, {"none": ()}, POOLS)
 
@@ -265,7 +235,7 @@ def simulated(n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
             max_grade=1 + 2 * (case % 2),
         )
         truth = read_qrels(made.qrels)
-        yield from random_parts("simulated", truth, made.runs, {"none": ()}, rng, SHARES[1:3] if quick else SHARES)
+        yield from random_parts("simulated", truth, made.runs, {"none": ()}, rng, SHARES)
         if not quick:
             yield from cut("simulated", truth, made.runs, {"none": ()}, POOLS)
 
@@ -289,15 +259,9 @@ def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_
     start = time.perf_counter()
     result = exp.predict(MEASURES, labels=list(trial.files))
     seconds = time.perf_counter() - start
-    rough = (
-        exp.predict([m for m in MEASURES if m != "R@100"], "interpolated", by_topic=True).frame
-        if any(m != "R@100" for m in MEASURES)
-        else None
-    )
     estimates = result.calibrated
     assert estimates is not None
     runs, topics = estimates.runs, estimates.topics
-    assisted = by_sample(trial, exp, runs) if "random" in trial.condition else {}
     for name in MEASURES:
         estimate = estimates[fm.parse_measure(name)]
         truth = table(whole, name, runs, topics)
@@ -306,12 +270,8 @@ def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_
         a, b = np.triu_indices(len(runs), 1)
         means, center, true = estimate.means, estimate.point_means, truth.mean(axis=1)
         values = {"estimate": center, "plain": aggregated(estimate.measure, estimate.score)}
-        if name != "R@100":
-            values["interpolated"] = table(rough, name, runs, topics, "estimate").mean(axis=1)
         if trial.labels in by_labels:
             values["labels"] = table(by_labels[trial.labels], name, runs, topics).mean(axis=1)
-        if name in assisted:
-            values["assisted"] = assisted[name]
         for method, value in values.items():
             tally.errors.setdefault(method, []).append(value - true)
             tally.of_differences.setdefault(method, []).append((value[a] - value[b]) - (true[a] - true[b]))
@@ -324,56 +284,18 @@ def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_
     return seconds
 
 
-def by_sample(trial: Trial, exp: Any, runs: Sequence[str]) -> dict[str, Floats]:
-    """Means of assisted estimates, told what the sample was drawn from."""
-    truth = trial.truth
-    use = np.isin(np.array(truth.topics)[truth.topic], trial.known.topics)
-    topics = [name for name in truth.topics if name in trial.known.index]
-    number = np.array([topics.index(name) if name in trial.known.index else -1 for name in truth.topics])
-    drawn = trial.known.to_dict()
-    sampled = np.array(
-        [
-            document.decode() in drawn[truth.topics[topic]]
-            for topic, document in zip(truth.topic[use].tolist(), truth.documents[use].tolist(), strict=True)
-        ]
-    )
-    design = SamplingDesign(
-        topics,
-        number[truth.topic[use]].astype(np.int32),
-        truth.documents[use],
-        np.zeros(int(use.sum()), dtype=np.int32),
-        ["all"],
-        None,
-        sampled,
-        source="the sample drawn",
-    )
-    names = [name for name in MEASURES if sampleable(fm.parse_measure(name))]
-    if not names:
-        return {}
-    found = sampled_prediction(exp, exp.measures(names), design, assist=True, plain=False, labels=list(trial.files))
-    order = [found.sample.candidates.names.index(run) for run in runs]
-    return {one.measure.name: one.value.sum(axis=1)[order] / one.divisor for one in found.by_method}
-
-
-def sampleable(measure: Any) -> bool:
-    try:
-        check_sampled(measure)
-    except fm.FathomsError:
-        return False
-    return True
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=2)
+    parser.add_argument("--cases", type=int, default=12)
     parser.add_argument("--part", choices=("choose", "report"), default="report")
     parser.add_argument("--only", nargs="*", default=("dl20", "trec8", "covid", "simulated"))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--shares", nargs="*", type=float, default=SHARES)
     parser.add_argument("--measures", nargs="*", default=MEASURES)
     args = parser.parse_args()
-    MEASURES[:] = args.measures
+    MEASURES[:], SHARES[:] = args.measures, args.shares
     warnings.simplefilter("ignore")
     data = Path(os.environ["FATHOMS_DATA"])
     tallies: dict[tuple[str, ...], Tally] = {}

@@ -13,10 +13,10 @@ import fathoms as fm
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.simulate import simulate
 from fathoms.estimate.design import SamplingDesign
-from fathoms.estimate.drawn_sample import APART, UNSURE, bias, corrected, correlation, joined, widening
+from fathoms.estimate.drawn_sample import APART, UNSURE, bias, corrected, correlation, joined, sample_scores, widening
+from fathoms.estimate.frame_documents import counted, graded, undrawn
 from fathoms.estimate.mixed_logistic import MixedPrior, Outcomes, fit_mixed
 from fathoms.estimate.sample_design import as_good_as, label_strata
-from fathoms.estimate.sampled_documents import counted, graded, undrawn
 from fathoms.estimate.sampling_frame import _falling, _flat_share, sampling_frame
 from fathoms.estimate.self_check import interval
 from fathoms.inference.grade_agreement import kappa
@@ -186,27 +186,24 @@ def test_no_verdict_rests_on_a_thin_sample(share: float, thin: bool) -> None:
     assert not (thin and {pair.verdict for pair in compared.pairs} & {"supported", "certain"})
 
 
-def sample_of(seed: int, share: float) -> Any:
+def sample_of(known: Any, runs: Any, **options: Any) -> Any:
     """What an estimate works with."""
-    from fathoms.estimate import estimates
-
-    runs, qrels = world(seed)
     samples: list[Any] = []
 
     def kept(sample: Any, *args: Any) -> Any:
         samples.append(sample)
-        return work(sample, *args)
+        return sample_scores(sample, *args)
 
-    work = estimates.sample_scores
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(estimates, "sample_scores", kept)
-        fm.Experiment(share_of(qrels, share, seed), runs, workers=1).predict("P@10", draws=8)
+        patch.setattr("fathoms.estimate.estimates.sample_scores", kept)
+        fm.Experiment(known, runs, workers=1).predict("AP", draws=8, **options)
     [sample] = samples
     return sample
 
 
 def test_halves_are_of_each_topic_and_make_the_whole() -> None:
-    whole = sample_of(0, 0.3)
+    runs, qrels = world(0)
+    whole = sample_of(share_of(qrels, 0.3, 0), runs)
     judged = np.flatnonzero(whole.documents.judged & ~whole.documents.outside)
     for split in range(2):
         parts = whole.halves(split)
@@ -298,20 +295,7 @@ def test_scores_by_labels_are_those_of_a_file_of_them() -> None:
     part = qrels.keep(rng.random(len(qrels)) < 0.6)
     labels = {t: {d: float(rng.integers(2)) for d in of} for t, of in part.to_dict().items()}
     known = share_of(part, 0.3, 4)
-    exp = fm.Experiment(known, runs, workers=1)
-    from fathoms.estimate import estimates
-
-    samples: list[Any] = []
-    work = estimates.sample_scores
-
-    def kept(sample: Any, *args: Any) -> Any:
-        samples.append(sample)
-        return work(sample, *args)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(estimates, "sample_scores", kept)
-        exp.predict("AP", labels=labels, draws=8)
-    [sample] = samples
+    sample = sample_of(known, runs, labels=labels)
     measure = parse_measure("AP")
     [(_, scores)] = sample.by_labels({measure: 50})
     judged = {t: {d: int(g) for d, g in of.items()} for t, of in labels.items() if t in known}

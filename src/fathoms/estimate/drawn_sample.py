@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.qrels import UNJUDGED
+from fathoms.estimate.frame_documents import FrameDocuments, counted, graded, others_of, undrawn
 from fathoms.estimate.grades import GradeModel, fit_grades
-from fathoms.estimate.sampled_documents import SampledDocuments, counted, graded, others_of, undrawn
 from fathoms.estimate.sampling_frame import pool_sampled
 from fathoms.estimate.scoring import Judging
 from fathoms.evidence.candidates import DocumentTable
@@ -51,7 +51,7 @@ class DrawnSample:
 
     found: DocumentTable
     reach: Ints  # least rank of each of its documents
-    documents: SampledDocuments
+    documents: FrameDocuments
     elsewhere: Ints  # [topic, level]: judged documents that no run has
     rate: float
     labelled: bool  # all documents that were up for drawing are listed

@@ -34,10 +34,10 @@ from fathoms.estimate.backtest_fit import (
 )
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.drawn_sample import DrawnSample, sample_scores
+from fathoms.estimate.frame_documents import FrameDocuments, documents_elsewhere
 from fathoms.estimate.grades import GradeModel, fit_grades
 from fathoms.estimate.names import DRAWS, LEVEL
 from fathoms.estimate.probabilities import label_values, scaled
-from fathoms.estimate.sampled_documents import SampledDocuments, documents_elsewhere
 from fathoms.estimate.sampling_frame import SamplingFrame, sampling_frame
 from fathoms.estimate.score_draws import check_drawable
 from fathoms.estimate.scoring import Judging
@@ -356,7 +356,7 @@ class _Work:
     def _of_sample(self, frame: SamplingFrame, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         """From a random sample."""
         documents = self.documents
-        assert isinstance(documents, SampledDocuments)
+        assert isinstance(documents, FrameDocuments)
         max_grade, none = self.experiment.qrels.max_grade, calibrate([], SAMPLED)
         sample = DrawnSample(
             self.found,

@@ -38,7 +38,7 @@ MOST_SHAPE = 100.0  # of the gamma distribution: topics differ by a tenth at lea
 
 
 @dataclass(frozen=True, eq=False)
-class SampledDocuments(Documents):
+class FrameDocuments(Documents):
     """Documents that were up for being drawn, those that no run has at the end."""
 
     exact: ClassVar = True
@@ -105,7 +105,7 @@ def documents_elsewhere(
     values: Floats | None,
     tables: Sequence[Table],
     labelled: bool,
-) -> SampledDocuments:
+) -> FrameDocuments:
     """The same documents, and those that no run has: the judged ones, and all `labelled` ones if so."""
     from scipy.sparse import csr_matrix, vstack
 
@@ -130,7 +130,7 @@ def documents_elsewhere(
     own = np.empty((len(found), 0)) if values is None else values
     both = scaled(np.concatenate([own[documents.number], of_others]))
     assert both is not None
-    return SampledDocuments(
+    return FrameDocuments(
         np.concatenate([documents.number, np.full(n, -1)]),
         np.concatenate([documents.topic, np.array([topic for topic, _ in codes], dtype=np.int64)]),
         np.concatenate([documents.codes, np.array(list(codes.values()), dtype=np.int16)]),
@@ -146,7 +146,7 @@ def documents_elsewhere(
     )
 
 
-def others_of(documents: SampledDocuments, judged: Ints) -> SampledDocuments:
+def others_of(documents: FrameDocuments, judged: Ints) -> FrameDocuments:
     """The same documents of the runs, with other judged ones that no run has, [topic, level], without labels."""
     from scipy.sparse import csr_matrix, vstack
 
