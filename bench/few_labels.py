@@ -38,7 +38,7 @@ from fathoms.evidence.pool import judged_depths
 MEASURES = ["P@10", "nDCG@10", "nDCG@20", "RR@10", "ERR@20", "RBP(p=0.8)", "AP", "nDCG", "Q@20", "R@100"]
 SHARES = [0.05, 0.1, 0.25, 0.5]
 POOLS = (2, 5, 10)
-ONE_BY_ONE = ("umbrela-gpt4", "exam-graded", "binary-gpt4o", "binary-llama32")
+SOURCES = ("umbrela-gpt4", "exam-graded", "binary-gpt4o", "binary-llama32")
 NEAR, LEVEL = 1e-6, 0.95
 N_RUNS = 12
 HEAD = """# Few human judgments, many labels: results
@@ -165,7 +165,7 @@ def cut(
 
 def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
     """`quick`: random samples only, without labels, with each of two sources, and with all four."""
-    paths = {one: folder / "labels" / f"{one}.txt" for one in ONE_BY_ONE}
+    paths = {source: folder / "labels" / f"{source}.txt" for source in SOURCES}
     whole = read_qrels(str(folder / "qrels.txt"))
     halves = np.random.default_rng(20)
     topics = halves.permutation(len(whole.topics)) % 2 == (half == "report")
@@ -174,8 +174,9 @@ def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool)
     mine = halves.permutation(len(files)) % 2 == (half == "report")
     names = [file for file, use in zip(files, mine, strict=True) if use]
     honest = [file for file in names if not circular(file.name)]
-    none, each = {"none": ()}, {one: (str(path),) for one, path in paths.items()}
-    every = {"all four": tuple(map(str, paths.values()))}
+    none: dict[str, tuple[str, ...]] = {"none": ()}
+    each: dict[str, tuple[str, ...]] = {source: (str(path),) for source, path in paths.items()}
+    every: dict[str, tuple[str, ...]] = {"all four": tuple(map(str, paths.values()))}
     for case in range(n):
         runs = fm.read_runs([str(honest[i]) for i in np.sort(rng.permutation(len(honest))[:N_RUNS])])
         some = {name: each[name] for name in ("umbrela-gpt4", "binary-gpt4o")}
