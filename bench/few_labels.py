@@ -21,6 +21,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -86,6 +87,18 @@ class Tally:
             self.covered.setdefault(kind, []).append(float(inside.mean()))
             self.half.setdefault(kind, []).append((high - low).ravel())
             self.off.setdefault(kind, []).append((truth - (low + high) / 2).ravel())
+
+    def join(self, other: Tally) -> None:
+        for mine, theirs in (
+            (self.errors, other.errors),
+            (self.of_differences, other.of_differences),
+            (self.covered, other.covered),
+            (self.half, other.half),
+            (self.off, other.off),
+        ):
+            for name, values in theirs.items():
+                mine.setdefault(name, []).extend(values)  # type: ignore[arg-type]
+        self.methods += other.methods
 
     def rmse(self, method: str, differences: bool = False) -> str:
         of = self.of_differences if differences else self.errors
@@ -163,7 +176,7 @@ def cut(
             yield Trial(name, f"pool cut to {most}", labels, paths, known, truth, runs)
 
 
-def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
+def dl20(folder: Path, half: str, case: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
     """`quick`: random samples only, without labels, with each of two sources, and with all four."""
     paths = {source: folder / "labels" / f"{source}.txt" for source in SOURCES}
     whole = read_qrels(str(folder / "qrels.txt"))
@@ -177,30 +190,29 @@ def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool)
     none: dict[str, tuple[str, ...]] = {"none": ()}
     each: dict[str, tuple[str, ...]] = {source: (str(path),) for source, path in paths.items()}
     every: dict[str, tuple[str, ...]] = {"all four": tuple(map(str, paths.values()))}
-    for case in range(n):
-        runs = fm.read_runs([str(honest[i]) for i in np.sort(rng.permutation(len(honest))[:N_RUNS])])
-        some = {name: each[name] for name in ("umbrela-gpt4", "binary-gpt4o")}
-        yield from random_parts("dl20", truth, runs, none | (some if quick else each) | every, rng, SHARES)
-        if quick:
-            continue
-        two = none | {"umbrela-gpt4": each["umbrela-gpt4"]}
-        depth = depths_in(runs, truth)
-        yield from by_rate("dl20", "by depth", truth, runs, two, np.where(depth <= 5, 0.4, 0.1), rng)
-        label = read_qrels(str(paths["umbrela-gpt4"]))
-        of = label.to_dict()
-        grade = np.array(
-            [
-                of.get(truth.topics[t], {}).get(d.decode(), 0)
-                for t, d in zip(truth.topic.tolist(), truth.documents.tolist(), strict=True)
-            ]
-        )
-        yield from by_rate("dl20", "by label", truth, runs, two, np.where(grade >= 2, 0.4, 0.1), rng)
-        yield from cut("dl20", truth, runs, two, POOLS)
-        if not case:
-            gpt = [file for file in names if circular(file.name)]
-            again = fm.read_runs([str(file) for file in [*gpt, *honest[:6]]])
-            some = {"umbrela-gpt4": each["umbrela-gpt4"]}
-            yield from random_parts("dl20, GPT-4 re-rankers", truth, again, some, rng, (0.1, 0.25))
+    runs = fm.read_runs([str(honest[i]) for i in np.sort(rng.permutation(len(honest))[:N_RUNS])])
+    some = {name: each[name] for name in ("umbrela-gpt4", "binary-gpt4o")}
+    yield from random_parts("dl20", truth, runs, none | (some if quick else each) | every, rng, SHARES)
+    if quick:
+        return
+    two = none | {"umbrela-gpt4": each["umbrela-gpt4"]}
+    depth = depths_in(runs, truth)
+    yield from by_rate("dl20", "by depth", truth, runs, two, np.where(depth <= 5, 0.4, 0.1), rng)
+    label = read_qrels(str(paths["umbrela-gpt4"]))
+    of = label.to_dict()
+    grade = np.array(
+        [
+            of.get(truth.topics[t], {}).get(d.decode(), 0)
+            for t, d in zip(truth.topic.tolist(), truth.documents.tolist(), strict=True)
+        ]
+    )
+    yield from by_rate("dl20", "by label", truth, runs, two, np.where(grade >= 2, 0.4, 0.1), rng)
+    yield from cut("dl20", truth, runs, two, POOLS)
+    if not case:
+        gpt = [file for file in names if circular(file.name)]
+        again = fm.read_runs([str(file) for file in [*gpt, *honest[:6]]])
+        some = {"umbrela-gpt4": each["umbrela-gpt4"]}
+        yield from random_parts("dl20, GPT-4 re-rankers", truth, again, some, rng, (0.1, 0.25))
 
 
 def circular(name: str) -> bool:
@@ -214,31 +226,29 @@ def pooled_runs(folder: Path, n: int, rng: np.random.Generator) -> Any:
     return fm.read_runs([str(files[i]) for i in np.sort(rng.permutation(len(files))[:n])])
 
 
-def trec(folder: Path, name: str, n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
+def trec(folder: Path, name: str, case: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
     truth = read_qrels(str(folder / "qrels.txt"))
-    for _ in range(n):
-        runs = pooled_runs(folder, 12, rng)
-        yield from random_parts(name, truth, runs, {"none": ()}, rng, SHARES)
-        if not quick:
-            yield from cut(name, truth, runs, {"none": ()}, POOLS)
+    runs = pooled_runs(folder, 12, rng)
+    yield from random_parts(name, truth, runs, {"none": ()}, rng, SHARES)
+    if not quick:
+        yield from cut(name, truth, runs, {"none": ()}, POOLS)
 
 
-def simulated(n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
-    for case in range(n):
-        made = simulate(
-            systems=12,
-            n_topics=30,
-            n_docs=2000,
-            depth=100,
-            pool_depth=30,
-            unpooled=0,
-            seed=case,
-            max_grade=1 + 2 * (case % 2),
-        )
-        truth = read_qrels(made.qrels)
-        yield from random_parts("simulated", truth, made.runs, {"none": ()}, rng, SHARES)
-        if not quick:
-            yield from cut("simulated", truth, made.runs, {"none": ()}, POOLS)
+def simulated(case: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
+    made = simulate(
+        systems=12,
+        n_topics=30,
+        n_docs=2000,
+        depth=100,
+        pool_depth=30,
+        unpooled=0,
+        seed=case,
+        max_grade=1 + 2 * (case % 2),
+    )
+    truth = read_qrels(made.qrels)
+    yield from random_parts("simulated", truth, made.runs, {"none": ()}, rng, SHARES)
+    if not quick:
+        yield from cut("simulated", truth, made.runs, {"none": ()}, POOLS)
 
 
 # -- outcomes ---------------------------------------------------------------------------------------------------------
@@ -256,7 +266,7 @@ def table(frame: Any, measure: str, runs: Sequence[str], topics: Sequence[str], 
 
 
 def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_labels: dict[str, Any]) -> float:
-    exp = fm.Experiment(trial.known, trial.runs, pooled=trial.pooled)
+    exp = fm.Experiment(trial.known, trial.runs, pooled=trial.pooled, workers=1)
     start = time.perf_counter()
     result = exp.predict(MEASURES, labels=list(trial.files))
     seconds = time.perf_counter() - start
@@ -285,6 +295,30 @@ def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_
     return seconds
 
 
+def of_case(args: argparse.Namespace, which: str, case: int) -> tuple[dict[tuple[str, ...], Tally], list[float]]:
+    warnings.simplefilter("ignore")
+    MEASURES[:], SHARES[:] = args.measures, args.shares
+    data = Path(os.environ["FATHOMS_DATA"])
+    trials: dict[str, Callable[..., Iterator[Trial]]] = {
+        "dl20": partial(dl20, data / "dl20-passage", args.part),
+        "trec8": partial(trec, data / "trec8-adhoc", "trec8"),
+        "covid": partial(trec, data / "trec-covid-r1", "trec-covid"),
+        "simulated": simulated,
+    }
+    tallies: dict[tuple[str, ...], Tally] = {}
+    seconds = []
+    whole, by_labels = None, dict[str, Any]()
+    runs = None
+    for trial in trials[which](case, np.random.default_rng((args.seed, len(which), case)), args.quick):
+        if runs is not trial.runs:
+            runs, by_labels = trial.runs, {}
+            whole = fm.evaluate(trial.truth, runs, MEASURES, by_topic=True, workers=1)
+        if len(trial.files) == 1 and trial.labels not in by_labels:
+            by_labels[trial.labels] = fm.evaluate(trial.files[0], runs, MEASURES, by_topic=True, workers=1)
+        seconds.append(outcome(trial, tallies, whole, by_labels))
+    return tallies, seconds
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=12)
@@ -292,36 +326,26 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=("dl20", "trec8", "covid", "simulated"))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--shares", nargs="*", type=float, default=SHARES)
     parser.add_argument("--measures", nargs="*", default=MEASURES)
     args = parser.parse_args()
-    MEASURES[:], SHARES[:] = args.measures, args.shares
-    warnings.simplefilter("ignore")
-    data = Path(os.environ["FATHOMS_DATA"])
     tallies: dict[tuple[str, ...], Tally] = {}
-    seconds = []
-    for which in args.only:
-        rng = np.random.default_rng((args.seed, len(which)))
-        made: dict[str, Callable[..., Iterator[Trial]]] = {
-            "dl20": partial(dl20, data / "dl20-passage", args.part),
-            "trec8": partial(trec, data / "trec8-adhoc", "trec8"),
-            "covid": partial(trec, data / "trec-covid-r1", "trec-covid"),
-            "simulated": simulated,
-        }
-        seen: tuple[Any, Any, dict[str, Any]] = (None, None, {})
-        for trial in made[which](args.cases, rng, args.quick):
-            if seen[0] is not trial.runs:
-                seen = (trial.runs, fm.evaluate(trial.truth, trial.runs, MEASURES, by_topic=True), {})
-            if len(trial.files) == 1 and trial.labels not in seen[2]:
-                seen[2][trial.labels] = fm.evaluate(trial.files[0], trial.runs, MEASURES, by_topic=True)
-            seconds.append(outcome(trial, tallies, seen[1], seen[2]))
-    lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
-    lines += ["| " + " | ".join([*key, *tally.row()]) + " |" for key, tally in tallies.items()]
-    lines.append(f"\n<!-- {len(seconds)} estimates, {np.mean(seconds):.1f} s each -->")
+    seconds: list[float] = []
+    with ProcessPoolExecutor(args.jobs) as executor:
+        cases = [executor.submit(of_case, args, which, case) for case in range(args.cases) for which in args.only]
+        for finished in as_completed(cases):
+            of, took = finished.result()
+            seconds += took
+            for key, tally in of.items():
+                tallies.setdefault(key, Tally()).join(tally)
+            lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
+            lines += ["| " + " | ".join([*key, *tallies[key].row()]) + " |" for key in sorted(tallies)]
+            lines.append(f"\n<!-- {len(seconds)} estimates, {np.mean(seconds):.1f} s each -->")
+            if args.output is not None:
+                args.output.write_text("\n".join([HEAD, *lines]) + "\n")
     print("\n".join(lines))
-    if args.output is not None:
-        args.output.write_text("\n".join([HEAD, *lines]) + "\n")
 
 
 if __name__ == "__main__":
