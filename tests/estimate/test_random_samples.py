@@ -13,7 +13,18 @@ import fathoms as fm
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.simulate import simulate
 from fathoms.estimate.design import SamplingDesign
-from fathoms.estimate.drawn_sample import APART, UNSURE, bias, corrected, correlation, joined, sample_scores, widening
+from fathoms.estimate.drawn_sample import (
+    APART,
+    COMMON,
+    LABELS_OFF,
+    UNSURE,
+    bias,
+    corrected,
+    correlation,
+    joined,
+    sample_scores,
+    widening,
+)
 from fathoms.estimate.frame_documents import counted, graded, undrawn
 from fathoms.estimate.mixed_logistic import MixedPrior, Outcomes, fit_mixed
 from fathoms.estimate.sample_design import as_good_as, label_strata
@@ -250,10 +261,10 @@ def test_draws_are_widened_to_what_halves_show() -> None:
     draws = 0.01 * rng.standard_normal((400, 1)) + 0.001 * rng.standard_normal((400, 6))
     apart = 0.2 * rng.standard_normal((200, 1, 1)) * np.array([[[0.5], [-0.5]]]) + np.zeros((200, 2, 6))
     common, own = widening(draws, apart, 0.0, 0.0)
-    assert common == pytest.approx(10, rel=0.2)
+    assert common == pytest.approx(10 * COMMON, rel=0.2)
     assert own == APART
     doubted, _ = widening(draws, 0 * apart, 0.0, 0.02)
-    assert doubted == pytest.approx(np.sqrt(1 + (UNSURE * 0.02 / 0.01) ** 2), rel=0.1)
+    assert doubted == pytest.approx(COMMON * np.sqrt(1 + (UNSURE * 0.02 / 0.01) ** 2), rel=0.1)
 
 
 def test_what_is_corrected_moves_by_that_much() -> None:
@@ -268,14 +279,13 @@ def test_what_is_corrected_moves_by_that_much() -> None:
 
 
 def test_two_opinions_count_by_the_inverse_of_their_mean_square_error() -> None:
-    rng = np.random.default_rng(5)
-    draws = (
-        0.4 + 0.09 * rng.standard_normal((4000, 1, 1)) + 0.03 * rng.standard_normal((4000, 5, 1)) + np.zeros((1, 1, 6))
-    )
+    rng, off = np.random.default_rng(5), LABELS_OFF[0]
+    common, own = off * rng.standard_normal((4000, 1, 1)), 0.03 * rng.standard_normal((4000, 5, 1))
+    draws = 0.4 + common + own + np.zeros((1, 1, 6))
     by_labels = np.full((5, 6), 0.6)
-    both = joined(draws, by_labels, np.sqrt(0.5))  # half explained: off by .09 in all
+    both = joined(draws, by_labels, np.sqrt(0.5))  # half explained
     assert both.mean() == pytest.approx(0.5, abs=0.006)
-    assert both.mean(axis=(1, 2)).std() == pytest.approx(0.09 / np.sqrt(2), rel=0.05)
+    assert both.mean(axis=(1, 2)).std() == pytest.approx(off / np.sqrt(2), rel=0.05)
     assert joined(draws, by_labels, 0.0) == pytest.approx(draws, abs=1e-3)  # useless labels
 
 
