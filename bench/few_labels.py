@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,8 +45,8 @@ NEAR, LEVEL = 1e-6, 0.95
 N_RUNS = 12
 HEAD = """# Few human judgments, many labels: results
 
-Made by `python bench/few_labels.py -o docs/results/few-labels.md`. [Two hundred human
-labels](../how-to/llm-labels.md) says what to make of it.
+Made by `python bench/few_labels.py {arguments}`. [Two hundred human labels](../how-to/llm-labels.md) says what to make
+of it.
 
 A case is runs of a collection, a random part of its judgments, and the scores under all of them; of dl20-passage only
 topics and runs on which nothing was chosen. Bias and root mean square error (RMSE) are of runs' means: of the estimate,
@@ -344,7 +345,8 @@ def main() -> None:
             lines += ["| " + " | ".join([*key, *tallies[key].row()]) + " |" for key in sorted(tallies)]
             lines.append(f"\n<!-- {len(seconds)} estimates, {np.mean(seconds):.1f} s each -->")
             if args.output is not None:
-                args.output.write_text("\n".join([HEAD, *lines]) + "\n")
+                head = HEAD.format(arguments=" ".join(sys.argv[1:]))
+                args.output.write_text("\n".join([head, *lines]) + "\n")
     print("\n".join(lines))
 
 
