@@ -226,6 +226,22 @@ def test_halves_are_of_each_topic_and_make_the_whole() -> None:
         assert all(part.rate == pytest.approx(0.15, rel=0.4) for part in parts)
 
 
+def test_uncertain_coefficients_leave_the_chances_of_the_fit() -> None:
+    runs, qrels = world(0)
+    sample = sample_of(share_of(qrels, 0.3, 0), runs)
+    model = sample.fitted()
+    documents, fit = sample.documents, model.fits[0]
+    rows = np.arange(0, len(documents), 7)
+    features, topic = documents.features(rows).astype(float), documents.topic[rows]
+    sloped = features[:, list(documents.sloped)]
+    logits = features @ fit.coefficients + (sloped * fit.effects[topic]).sum(axis=1)
+    away = np.random.default_rng(0).multivariate_normal(np.zeros(len(fit.shared)), fit.shared, 2000)
+    following = np.einsum("nj,njp,dp->dn", sloped, fit.coupling[topic], away)
+    drawn = logits + away @ features.T - following + model.sharpening(features.astype(np.float32), topic)[0]
+    chance = 1 / (1 + np.exp(-logits))
+    assert (1 / (1 + np.exp(-drawn))).mean(axis=0) == pytest.approx(chance, abs=0.03)
+
+
 def test_a_bias_and_a_stretch_that_go_with_the_rate_are_found() -> None:
     rng = np.random.default_rng(2)
     rate, runs = 0.2, 20

@@ -9,10 +9,8 @@ they differ and no more. Both b and u are drawn from the Laplace approximation o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
@@ -71,12 +69,6 @@ class MixedFit:
     shared: Floats  # covariance of the coefficients
     coupling: Floats  # [T, q, P]: how a topic's effects follow the coefficients
     own: Floats  # [T, q, q]: covariance of a topic's effects, given the coefficients
-
-    def logit_variance(self, X: NDArray[Any], Z: NDArray[Any], topic: Ints) -> Floats:
-        """Of x'b + z'u over the posterior, one a document."""
-        along = X - np.einsum("nj,njp->np", Z, self.coupling[topic])
-        of_shared = ((along @ self.shared) * along).sum(axis=1)
-        return np.asarray(of_shared + np.einsum("nj,njk,nk->n", Z, self.own[topic], Z))
 
     def samples(self, n: int, rng: np.random.Generator, draws: range | None = None) -> tuple[Floats, Floats]:
         """Coefficients [draw, P] and effects [draw, T, q] of n draws, or of some of them."""
