@@ -115,7 +115,7 @@ def main() -> int:
         timings, failures = best_of(commands, 1, args.timeout)
         notes += [f"{case}: {line}" for line in failures]
         base = timings["fathoms"].seconds if "fathoms" in timings else None
-        for tool, (seconds, megabytes, _) in timings.items():
+        for tool, (seconds, megabytes, *_) in timings.items():
             show(case, tool, seconds, base, megabytes)
     print(*notes, sep="\n", end="\n" if notes else "")
     return int(bool(notes))

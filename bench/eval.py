@@ -148,7 +148,7 @@ def disagreement(ours: Path, expected: dict[str, float]) -> float:
 def show_all(case: str, tools: list[str], timings: dict[str, Timing]) -> None:
     ours = timings["fathoms"].seconds if "fathoms" in timings else None
     for tool in tools:
-        seconds, megabytes, _ = timings.get(tool, (None, None, ""))
+        seconds, megabytes, *_ = timings.get(tool, (None, None, "", None))
         show(case, tool, seconds, ours, megabytes)
 
 

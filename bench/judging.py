@@ -134,7 +134,7 @@ def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int,
                 expected = scores(drawn, measure, known).mean(axis=1)
                 sure, n_judged = np.full(len(first), 0.5), len(known)
             else:
-                engine = Engine(world.candidates, strategy, systems=systems[:2], seed=number, **about)
+                engine = Engine(world.candidates, strategy, runs=systems[:2], seed=number, **about)
                 made = judge(world, engine)
                 n_judged = len(made)
                 budget = n_judged if budget is None else budget
@@ -143,7 +143,7 @@ def trial(world: World, names: Sequence[str], strategies: Sequence[str], k: int,
                     right = [
                         bool(means[0] != means[1] and ahead == (means[0] > means[1])) for means in (of_pair, truth)
                     ]
-                whole = Engine(world.candidates, strategy, systems=systems, judgments=made, **about)
+                whole = Engine(world.candidates, strategy, runs=systems, judgments=made, **about)
                 expected = whole.expected()
                 sure = whole.confidence()[first, second]
             seconds = time.perf_counter() - start

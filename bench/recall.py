@@ -51,7 +51,7 @@ def stopping(world: World, systems: list[int], seed: int) -> tuple[list[tuple[fl
 
 
 def finding(world: World, strategy: str, systems: list[int], seed: int) -> list[float]:
-    engine = Engine(world.candidates, strategy, systems=systems, seed=seed)
+    engine = Engine(world.candidates, strategy, runs=systems, seed=seed)
     total = int(world.relevant[engine.block.number[engine.block.present]].sum())
     shares, n_found = [], 0
     while engine.judged < BUDGETS[-1] and (number := engine.next()) is not None:

@@ -19,6 +19,7 @@ class Timing(NamedTuple):
     seconds: float
     megabytes: float
     output: str
+    processor: float  # seconds, of the command and all its processes
 
 
 def timed(command: list[str], timeout: float, *, watched: bool = True) -> Timing:
@@ -48,7 +49,7 @@ def timed(command: list[str], timeout: float, *, watched: bool = True) -> Timing
             why = f"killed after {timeout:g} s" if seconds >= timeout else f"exit status {process.returncode}"
             raise RuntimeError(f"{why}: {err.read().strip()[-500:]}")
         unit = 1e6 if sys.platform == "darwin" else 1e6 / 1024  # ru_maxrss: bytes there, KiB elsewhere
-        return Timing(seconds, max(usage.ru_maxrss / unit, peak[0]), out.read())
+        return Timing(seconds, max(usage.ru_maxrss / unit, peak[0]), out.read(), usage.ru_utime + usage.ru_stime)
 
 
 def _watch(pid: int, ended: threading.Event, peak: list[float]) -> None:

@@ -261,7 +261,7 @@ def results() -> str:
         for found in result_classes(each):
             if issubclass(found, Result):
                 charted = ", ".join(f"`{kind}`" for kind in found.charts) or ("one" if own(found, "chart") else "")
-                has = ["yes" if own(found, "answer") else "", charted]
+                has = ["yes" if own(found, "answer") or found.words_module else "", charted]
                 columns = ", ".join(found.columns) or _without_mark(inspect.getdoc(found.frame) or "")
                 rows.append(f"| `{each.__name__}` | `{found.__name__}` | {columns} | {' | '.join(has)} |")
     return "\n".join([*parts, *rows]) + "\n"

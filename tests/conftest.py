@@ -60,7 +60,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def limit_of(item: pytest.Item) -> float:
-    return SLOW_LIMIT if item.get_closest_marker("slow") else LIMIT
+    long_run = "FATHOMS_KILLS" in os.environ  # which says how often a process is killed
+    return SLOW_LIMIT if long_run or item.get_closest_marker("slow") else LIMIT
 
 
 @contextlib.contextmanager

@@ -1376,6 +1376,302 @@ done:
     return answer;
 }
 
+static PyObject *count_levels(PyObject *module, PyObject *args)
+{
+    Py_ssize_t n_topics, n_levels;
+    Py_buffer levels, topic, counts;
+    if (!PyArg_ParseTuple(args, "nny*y*w*", &n_topics, &n_levels, &levels, &topic, &counts))
+        return NULL;
+    PyObject *answer = NULL;
+    Py_ssize_t n_documents = topic.len / 8, cells = 0, n_draws = 0;
+    if (n_topics < 0 || n_levels < 1 || n_topics > PY_SSIZE_T_MAX / 8 / n_levels) {
+        PyErr_SetString(PyExc_ValueError, "no levels, or too many");
+        goto done;
+    }
+    cells = n_topics * n_levels;
+    n_draws = cells ? counts.len / 8 / cells : 0;
+    if (!has_size(&counts, n_draws, 8 * cells) || !has_size(&topic, n_documents, 8) ||
+        !has_size(&levels, n_draws, 2 * n_documents))
+        goto done;
+    const int64_t *of = topic.buf;
+    const int16_t *level = levels.buf;
+    int64_t *count = counts.buf;
+    int sound = 1;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < n_documents; i++)
+        sound &= of[i] >= 0 && of[i] < n_topics;
+    for (Py_ssize_t draw = 0; sound && draw < n_draws; draw++, level += n_documents, count += cells)
+        for (Py_ssize_t i = 0; i < n_documents; i++)
+            if (level[i]) {
+                if (level[i] < 0 || level[i] >= n_levels)
+                    sound = 0;
+                else
+                    count[of[i] * n_levels + level[i]]++;
+            }
+    Py_END_ALLOW_THREADS
+    if (sound)
+        answer = Py_NewRef(Py_None);
+    else
+        PyErr_SetString(PyExc_ValueError, "no such topic or level");
+done:
+    PyBuffer_Release(&levels);
+    PyBuffer_Release(&topic);
+    PyBuffer_Release(&counts);
+    return answer;
+}
+
+/* -- bounds of differences in average precision ----------------------------------------------------------------- */
+
+enum { KNOWN = 1, OPEN = 2 }; /* what a place holds: a relevant document, or an unjudged one */
+
+/* Rankings of some topics, and pairs of them; what is prepared for each row has a place a rank, and one past the last,
+ * for documents that the row does not have. */
+typedef struct {
+    Py_ssize_t n_rows, depth, n_documents, n_pairs;
+    const int16_t *rank;  /* [row, document]: from 1, 0 where not retrieved */
+    const int32_t *place; /* [row, rank]: the document there */
+    const uint8_t *holds; /* [row, rank] */
+    const double *R;      /* [row] */
+    const int64_t *a, *b, *unjudged; /* [pair]: two rows, and how many documents may yet turn out relevant */
+    double *bound;                   /* [pair] */
+    double *known, *open; /* [row, rank]: the sum of min(1/rank, 1/other rank) over the others of a kind */
+    double *fewest;       /* [row, m]: the least sum of precisions with m unjudged documents relevant */
+    double *sum, *high;   /* [row]: the sum of precisions, and the greatest AP */
+    int32_t *open_at;     /* [row, i]: ranks of unjudged documents */
+    Py_ssize_t *n_open;   /* [row] */
+} PrecisionBounds;
+
+/* counts[t] documents of rank t + 1 become sums[t] = sum over them of min(1 / (t + 1), 1 / rank). */
+static void sums_of_minima(const int32_t *counts, Py_ssize_t depth, double *sums)
+{
+    double deeper = 0.0;
+    for (Py_ssize_t t = depth - 1; t >= 0; t--) {
+        sums[t] = deeper;
+        deeper += counts[t] / (double)(t + 1);
+    }
+    int64_t count = 0;
+    for (Py_ssize_t t = 0; t < depth; t++) {
+        count += counts[t];
+        sums[t] += count / (double)(t + 1);
+    }
+    sums[depth] = 0.0;
+}
+
+static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *counts)
+{
+    Py_ssize_t depth = p->depth, n = 0, n_known = 0;
+    const uint8_t *holds = p->holds + row * depth;
+    double *known = p->known + row * (depth + 1), *fewest = p->fewest + row * (depth + 1);
+    int32_t *open_at = p->open_at + row * depth;
+    for (int kind = KNOWN; kind <= OPEN; kind++) {
+        for (Py_ssize_t t = 0; t < depth; t++)
+            counts[t] = holds[t] == kind;
+        sums_of_minima(counts, depth, kind == KNOWN ? known : p->open + row * (depth + 1));
+    }
+    double sum = 0.0;
+    for (Py_ssize_t t = 0; t < depth; t++) {
+        if (holds[t] == KNOWN)
+            sum += ++n_known / (double)(t + 1);
+        else if (holds[t] == OPEN)
+            open_at[n++] = (int32_t)t;
+    }
+    p->sum[row] = sum;
+    p->n_open[row] = n;
+    /* The m shallowest unjudged documents relevant: each has its own precision, and adds to those below it. */
+    double R = p->R[row], high = R > 0 ? sum / R : 0.0, most = sum;
+    Py_ssize_t above = 0, n_above = 0, m = 0;
+    for (Py_ssize_t t = 0; t < depth; t++) {
+        if (holds[t] == KNOWN)
+            n_above++;
+        if (holds[t]) {
+            above++;
+            if (holds[t] == OPEN) {
+                most += above / (double)(t + 1) + (known[t] - n_above / (double)(t + 1));
+                m++;
+                if (most / (R + m) > high)
+                    high = most / (R + m);
+            }
+        }
+    }
+    p->high[row] = high;
+    /* The m deepest ones. */
+    double below = 0.0, least = sum;
+    m = 0;
+    fewest[0] = least;
+    for (Py_ssize_t t = depth - 1; t >= 0; t--) {
+        if (holds[t] == KNOWN)
+            n_known--;
+        if (holds[t] == OPEN) {
+            least += (n_known + 1) / (double)(t + 1) + below;
+            fewest[++m] = least;
+        }
+        if (holds[t])
+            below += 1 / (double)(t + 1);
+    }
+}
+
+/* The greatest (base + sum of the m greatest gains) / (divisor + m), by Dinkelbach's method: what is more than the ratio
+ * so far raises it. Changes the list. */
+static double greatest_ratio(double base, double divisor, double *gain, Py_ssize_t n, double ratio)
+{
+    for (;;) {
+        double sum = base;
+        Py_ssize_t m = 0;
+        for (Py_ssize_t i = 0; i < n; i++)
+            if (gain[i] > ratio) {
+                sum += gain[i];
+                gain[m++] = gain[i];
+            }
+        double next = divisor + m > 0 ? sum / (divisor + m) : ratio;
+        if (!(next > ratio) || !m)
+            return next > ratio ? next : ratio;
+        ratio = next;
+        n = m;
+    }
+}
+
+/* The most that A - B can be, as `greatest_of_minima` and the ranges of the two say. The last four are room to work. */
+static double pair_bound(const PrecisionBounds *p, Py_ssize_t i, double *gain, double *in_both, int32_t *counts,
+                         int32_t *rank_in_b)
+{
+    Py_ssize_t depth = p->depth, both = 0, a = p->a[i], b = p->b[i];
+    const int16_t *ranks_a = p->rank + a * p->n_documents, *ranks_b = p->rank + b * p->n_documents;
+    const double *known_a = p->known + a * (depth + 1), *known_b = p->known + b * (depth + 1);
+    const double *open_a = p->open + a * (depth + 1), *fewest = p->fewest + b * (depth + 1);
+    const int32_t *at_a = p->open_at + a * depth, *at_b = p->open_at + b * depth;
+    Py_ssize_t n = p->n_open[a];
+    memset(counts, 0, (size_t)depth * sizeof *counts);
+    for (Py_ssize_t j = 0; j < n; j++) {
+        int32_t t = at_a[j], r = ranks_b[p->place[a * depth + t]] - 1;
+        if (r < 0 || r >= depth)
+            r = (int32_t)depth;
+        else {
+            counts[r > t ? r : t]++;
+            both++;
+        }
+        rank_in_b[j] = r;
+    }
+    sums_of_minima(counts, depth, in_both);
+    double base = p->sum[a] - p->sum[b], R = p->R[b], more = base;
+    for (Py_ssize_t j = 0; j < n; j++) {
+        int32_t t = at_a[j], r = rank_in_b[j];
+        double own = 1 / (double)(t + 1) - (r < depth ? 1 / (double)(r + 1) : 0.0);
+        double others = open_a[t] - in_both[r > t ? r : t] - (own > 0 ? own : 0.0);
+        gain[j] = known_a[t] - known_b[r] + own + (others > 0 ? others : 0.0) / 2;
+        more += gain[j] > 0 ? gain[j] : 0.0;
+    }
+    Py_ssize_t together = n + p->n_open[b] - both;
+    double greatest;
+    if (more >= 0)
+        greatest = greatest_ratio(base, R, gain, n, base > 0 && R > 0 ? base / R : 0.0);
+    else { /* B is ahead however one judges: all that is relevant brings the ratio nearer to 0 */
+        for (Py_ssize_t j = 0; j < p->n_open[b]; j++) {
+            int32_t t = at_b[j], r = ranks_a[p->place[b * depth + t]] - 1;
+            if (r < 0 || r >= depth)
+                gain[n++] = -known_b[t] - 1 / (double)(t + 1);
+        }
+        double divisor = R + (p->unjudged[i] > together ? p->unjudged[i] - together : 0);
+        greatest = greatest_ratio(base, divisor, gain, n, base / divisor);
+    }
+    double apart = R + (p->unjudged[i] > p->n_open[b] ? p->unjudged[i] - p->n_open[b] : 0), low = 0.0;
+    if (R > 0) {
+        low = fewest[0] / apart;
+        if (p->high[a] - low < greatest)
+            for (Py_ssize_t m = 1; m <= p->n_open[b]; m++)
+                if (fewest[m] / (apart + m) < low)
+                    low = fewest[m] / (apart + m);
+    }
+    return p->high[a] - low < greatest ? p->high[a] - low : greatest;
+}
+
+/* Whether all that is an index points to something. */
+static int has_rows(const PrecisionBounds *p)
+{
+    for (Py_ssize_t i = 0; i < p->n_pairs; i++)
+        if (p->a[i] < 0 || p->a[i] >= p->n_rows || p->b[i] < 0 || p->b[i] >= p->n_rows)
+            return 0;
+    for (Py_ssize_t i = 0; i < p->n_rows * p->depth; i++)
+        if (p->holds[i] == OPEN && (p->place[i] < 0 || p->place[i] >= p->n_documents))
+            return 0;
+    return 1;
+}
+
+/* 0 where there is no memory. */
+static int bound_pairs(PrecisionBounds *p)
+{
+    size_t rows = (size_t)p->n_rows, depth = (size_t)p->depth;
+    double *sums = allocated(3 * rows * (depth + 1) + 2 * rows + 3 * depth + 1, sizeof *sums);
+    int32_t *ranks = allocated(rows * depth + 2 * depth, sizeof *ranks);
+    p->n_open = allocated(rows, sizeof *p->n_open);
+    int fits = sums && ranks && p->n_open;
+    if (fits) {
+        p->known = sums;
+        p->open = p->known + rows * (depth + 1);
+        p->fewest = p->open + rows * (depth + 1);
+        p->sum = p->fewest + rows * (depth + 1);
+        p->high = p->sum + rows;
+        double *gain = p->high + rows, *in_both = gain + 2 * depth;
+        p->open_at = ranks;
+        int32_t *counts = ranks + rows * depth, *rank_in_b = counts + depth;
+        for (Py_ssize_t row = 0; row < p->n_rows; row++)
+            prepare_row(p, row, counts);
+        for (Py_ssize_t i = 0; i < p->n_pairs; i++)
+            p->bound[i] = pair_bound(p, i, gain, in_both, counts, rank_in_b);
+    }
+    free(sums);
+    free(ranks);
+    free(p->n_open);
+    return fits;
+}
+
+static PyObject *precision_bounds(PyObject *module, PyObject *args)
+{
+    PrecisionBounds p;
+    Py_buffer rank, place, holds, R, a, b, unjudged, bound;
+    if (!PyArg_ParseTuple(args, "ny*y*y*y*y*y*y*w*", &p.n_documents, &rank, &place, &holds, &R, &a, &b, &unjudged,
+                          &bound))
+        return NULL;
+    PyObject *answer = NULL;
+    p.n_rows = R.len / 8;
+    p.n_pairs = a.len / 8;
+    p.depth = p.n_rows ? holds.len / p.n_rows : 0;
+    if (p.n_documents < 1 || p.n_documents > PY_SSIZE_T_MAX / 2 || p.depth > INT16_MAX) {
+        PyErr_SetString(PyExc_ValueError, "no documents, or too many");
+        goto done;
+    }
+    if (!has_size(&rank, p.n_rows, 2 * p.n_documents) || !has_size(&holds, p.n_rows, p.depth) ||
+        !has_size(&place, p.n_rows, 4 * p.depth) || !has_size(&R, p.n_rows, 8) || !has_size(&a, p.n_pairs, 8) ||
+        !has_size(&b, p.n_pairs, 8) || !has_size(&unjudged, p.n_pairs, 8) || !has_size(&bound, p.n_pairs, 8))
+        goto done;
+    p.rank = rank.buf;
+    p.place = place.buf;
+    p.holds = holds.buf;
+    p.R = R.buf;
+    p.a = a.buf;
+    p.b = b.buf;
+    p.unjudged = unjudged.buf;
+    p.bound = bound.buf;
+    if (!has_rows(&p)) {
+        PyErr_SetString(PyExc_ValueError, "no such rows or documents");
+        goto done;
+    }
+    int fits;
+    Py_BEGIN_ALLOW_THREADS
+    fits = bound_pairs(&p);
+    Py_END_ALLOW_THREADS
+    answer = fits ? Py_NewRef(Py_None) : PyErr_NoMemory();
+done:
+    PyBuffer_Release(&rank);
+    PyBuffer_Release(&place);
+    PyBuffer_Release(&holds);
+    PyBuffer_Release(&R);
+    PyBuffer_Release(&a);
+    PyBuffer_Release(&b);
+    PyBuffer_Release(&unjudged);
+    PyBuffer_Release(&bound);
+    return answer;
+}
+
 /* -------------------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
@@ -1389,6 +1685,8 @@ static PyMethodDef methods[] = {
     {"index_judgments", index_judgments, METH_VARARGS, "A table for each topic to look its judgments up in."},
     {"rank_rows", rank_rows, METH_VARARGS, "Rows in order of topic and score, with what is known of each."},
     {"place_sums", place_sums, METH_VARARGS, "Sums over the places of each topic, many draws side by side."},
+    {"count_levels", count_levels, METH_VARARGS, "How many documents of each topic have each level, by draw."},
+    {"precision_bounds", precision_bounds, METH_VARARGS, "The most that one AP can be above another, for many pairs."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -95,8 +95,8 @@ def diff(a: Any, b: Any, qrels: Any = None) -> Sources:
 
     >>> import fathoms as fm
     >>> old, new = {"1": {"x": 3.0, "y": 2.0, "z": 1.0}}, {"1": {"y": 3.0, "z": 2.0, "w": 1.0}}
-    >>> found = fm.diff(old, new, depth=2)
-    >>> found.frame.select("topic", "overlap", "gained", "lost").row(0)
+    >>> diff = fm.diff(old, new, depth=2)
+    >>> diff.frame.select("topic", "overlap", "gained", "lost").row(0)
     ('1', 0.5, 1, 1)
     """
     return qrels, two_runs(a, b, "AB")
@@ -200,8 +200,8 @@ def audit(qrels: Any, runs: Any) -> Sources:
     >>> import fathoms as fm
     >>> qrels = {"1": {"a": 1, "b": 1, "c": 0}}
     >>> runs = {"A": {"1": {"a": 2.0, "b": 1.0}}, "B": {"1": {"a": 2.0, "c": 1.0}}}
-    >>> found = fm.audit(qrels, runs, ["P@2"], pooled=["A", "B"], depth=2)
-    >>> [(one.run, one.full, one.without) for one in found.run_out]
+    >>> audit = fm.audit(qrels, runs, ["P@2"], pooled=["A", "B"], depth=2)
+    >>> [(left_out.run, left_out.full, left_out.without) for left_out in audit.run_out]
     [('A', 1.0, 0.5), ('B', 0.5, 0.5)]
     """
     return qrels, runs
@@ -217,8 +217,8 @@ def labels(qrels: Any, labels: Any, runs: Any = None) -> Sources:
     >>> import fathoms as fm
     >>> human = {"1": {"a": 1, "b": 0, "c": 1, "d": 0}, "2": {"a": 1, "b": 0, "c": 0}}
     >>> model = {"1": {"a": 1, "b": 0, "c": 0, "d": 0}, "2": {"a": 1, "b": 1, "c": 0}}
-    >>> found = fm.labels(human, {"model": model}).source("model").figures
-    >>> round(found["kappa"].value, 4), round(found["sensitivity"].value, 4)
+    >>> figures = fm.labels(human, {"model": model}).source("model").figures
+    >>> round(figures["kappa"].value, 4), round(figures["sensitivity"].value, 4)
     (0.4167, 0.6667)
     """
     return qrels, runs
@@ -246,8 +246,8 @@ def check(qrels: Any, runs: Any) -> Sources:
     `Experiment.check`, `options` those of `Experiment`.
 
     >>> import fathoms as fm
-    >>> found = fm.check({"1": {"a": 1}}, {"x": {"1": {"a": 2.0, "b": 1.0}}})
-    >>> [finding.level for finding in found.findings]
+    >>> check = fm.check({"1": {"a": 1}}, {"x": {"1": {"a": 2.0, "b": 1.0}}})
+    >>> [finding.level for finding in check.findings]
     ['note', 'note']
     """
     return qrels, runs

@@ -126,7 +126,7 @@ class FathomsEvaluator(providers.Evaluator):  # type: ignore[misc]
 
     def __init__(self, measures: Iterable[FathomsMeasure], qrels: Any) -> None:
         wanted = list(measures)
-        self.qrels: Qrels = read_qrels(qrels, subtopics=any(one.measure.needs_subtopics for one in wanted))
+        self.qrels: Qrels = read_qrels(qrels, subtopics=any(measure.measure.needs_subtopics for measure in wanted))
         _say(self.qrels.notes)
         super().__init__(wanted, set(self.qrels.topics))
 
@@ -137,9 +137,9 @@ class FathomsEvaluator(providers.Evaluator):  # type: ignore[misc]
         # A run without any of the topics is no error here: PyTerrier's may be empty.
         experiment, measures = BaseExperiment(self.qrels, Runs({read.name: read})), list(dict.fromkeys(ours.values()))
         scoring = Scoring(experiment, measures, experiment.alignment(measures, []))
-        found = scoring.whole([scoring.score(experiment.ranked(read.name))])
+        scored = scoring.whole([scoring.score(experiment.ranked(read.name))])
         for measure, our in ours.items():
-            for topic, value in zip(found.topics, _column(measure, found.scores[our]), strict=True):
+            for topic, value in zip(scored.topics, _column(measure, scored.scores[our]), strict=True):
                 yield ir_measures.Metric(query_id=topic, measure=measure, value=value)
 
     def _run(self, run: Any) -> Run:
@@ -187,10 +187,10 @@ def _value(name: str, ours: type[OurMeasure]) -> FathomsMeasure:
     """Our measure as a value of ir_measures."""
     at = "recall" if ours.cutoff == "recall" else "cutoff"
     params = {at: theirs.ParamInfo(desc="level of recall" if at == "recall" else "ranking cutoff threshold")}
-    for one, param in ours.params.items():
-        about = ours.about_param(one)
+    for parameter, param in ours.params.items():
+        about = ours.about_param(parameter)
         default = {} if param.always_shown else {"default": param.default}
-        params[one] = theirs.ParamInfo(desc=about, **default)
+        params[parameter] = theirs.ParamInfo(desc=about, **default)
     params["value"] = theirs.ParamInfo(choices=VALUES, default="score", desc="score, or what else of it")
     members = {
         "__name__": PREFIX + name,
@@ -198,7 +198,7 @@ def _value(name: str, ours: type[OurMeasure]) -> FathomsMeasure:
         "OURS": name,
         "AT_PARAM": at,
         "SUPPORTED_PARAMS": params,
-        "ALWAYS": {one: param.default for one, param in ours.params.items() if param.always_shown},
+        "ALWAYS": {parameter: param.default for parameter, param in ours.params.items() if param.always_shown},
         "__doc__": ours.__doc__,
         "PRETTY_NAME": f"{name} of fathoms",
         "SHORT_DESC": ours.description(),
@@ -210,8 +210,8 @@ def _value(name: str, ours: type[OurMeasure]) -> FathomsMeasure:
 provider = providers.register(FathomsProvider())
 ir_measures.DefaultPipeline.providers.append(provider)
 _ALL = {name: _value(name, ours) for name, ours in MEASURES.items()}
-for _one in _ALL.values():
-    theirs.register(_one)
+for _measure in _ALL.values():
+    theirs.register(_measure)
 globals().update(_ALL)
 __all__ = [*_ALL, "provider"]
 

@@ -22,7 +22,7 @@ from fathoms.estimate.names import LEVEL
 from fathoms.experiment.reading import WHAT_COUNTS, from_zero
 from fathoms.inference.names import GATE_MEASURES, LABEL_MEASURES, Correction, Interval, Test
 from fathoms.judging.strategy_names import DEFAULT as STRATEGY
-from fathoms.judging.strategy_names import STRATEGIES
+from fathoms.judging.strategy_names import STRATEGIES, strategy_name
 
 if TYPE_CHECKING:
     from fathoms.estimate.probabilities import RelevanceProbabilities
@@ -95,8 +95,8 @@ ByTopic = Annotated[bool, Option("a row for each topic too", flags=("-q", "--by-
 Labels = Annotated[
     Any,
     Option(
-        "lines `topic document value`, such as labels of a language model or scores of a classifier; a run or a qrels "
-        "file will do; may be repeated",
+        "labels of a language model or scores of a classifier, lines `topic document value`, or a run or qrels; may be "
+        "repeated",
         "FILE",
         prepare=each_source,
         many=True,
@@ -106,8 +106,8 @@ Labels = Annotated[
 ToDepth = Annotated[
     int | None,
     Option(
-        "judging will reach the top D of every given run, and what lies deeper counts as not relevant (default: as "
-        "deep as the pool and the measure suggest, which the output says)",
+        "estimate what judging down to rank D of every run would give (default: as the pool and measure suggest, and "
+        "stated)",
         "D",
         choices.whole_number,
         heading="estimates",
@@ -117,8 +117,7 @@ Level = Annotated[float, Option("of the intervals", "L", choices.share, heading=
 Ranges = Annotated[
     choices.Ranges,
     Option(
-        "which ranges of differences are made: auto (default), all of up to 300 pairs, and of more those that are "
-        "quick to make; all, however long that takes",
+        "ranges of differences: auto (default; of more than 300 pairs only the quick ones), or all",
         heading=WHAT_COUNTS,
     ),
 ]
@@ -774,7 +773,11 @@ class Questions:
         ] = (),
         strategy: Annotated[
             str | None,
-            Option(f"how the next document is chosen ({STRATEGY}); see docs/judge.md", words=STRATEGIES),
+            Option(
+                f"how the next document is chosen ({STRATEGY}); see docs/judge.md; rbp takes its p: rbp(p=0.95)",
+                parse=strategy_name,
+                words=STRATEGIES,
+            ),
         ] = None,
         confidence: Annotated[
             float | None, Option("confidence that settles a pair (0.95)", "P", choices.above_half)

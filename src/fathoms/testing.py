@@ -44,11 +44,11 @@ def assert_no_regression(
 
     checked("unsure", choices.one_of, UNSURE, unsure)
     experiment = Experiment(qrels, two_runs(baseline, candidate, GATE_RUNS), **options)
-    found = experiment.gate(measures, max_drop=max_drop, alpha=alpha)
-    said = "\n".join(found.findings)
-    if found.outcome == "fails" or (found.outcome == "cannot tell" and unsure == "fail"):
-        hint = "" if found.outcome == "fails" else "\n(unsure='warn' lets a gate that cannot tell pass, with a warning)"
-        raise AssertionError(f"{said}{hint}")
-    if found.outcome == "cannot tell" and unsure == "warn":
-        warnings.warn(said, stacklevel=2)
-    return found
+    gate = experiment.gate(measures, max_drop=max_drop, alpha=alpha)
+    findings = "\n".join(gate.findings)
+    if gate.outcome == "fails" or (gate.outcome == "cannot tell" and unsure == "fail"):
+        hint = "" if gate.outcome == "fails" else "\n(unsure='warn' lets a gate that cannot tell pass, with a warning)"
+        raise AssertionError(f"{findings}{hint}")
+    if gate.outcome == "cannot tell" and unsure == "warn":
+        warnings.warn(findings, stacklevel=2)
+    return gate

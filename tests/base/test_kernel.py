@@ -24,6 +24,7 @@ import fathoms as fm
 from fathoms.base import kernel
 from fathoms.data import in_memory, keys, lines
 from fathoms.data.qrels import read_qrels
+from fathoms.data.simulate import simulate
 from fathoms.evidence.align import rank
 from fathoms.evidence.order import Precision, Ties
 from fathoms.evidence.universe import UnjudgedKeys, union_counts
@@ -217,7 +218,41 @@ def test_distinct_documents_of_several_runs(runs: list[list[list[int]]]) -> None
     assert ours.tolist() == theirs.tolist() == expected
 
 
+@needs_kernel
+@given(st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(0, 2), min_size=3, max_size=3)), max_size=9))
+def test_levels_are_counted(documents: list[tuple[int, list[int]]]) -> None:
+    levels = np.array([drawn for _, drawn in documents], dtype=np.int16).reshape(-1, 3).T
+    counts = kernel.count_levels(levels, np.array([topic for topic, _ in documents], dtype=np.int64), 4, 3)
+    assert counts is not None
+    for cell in np.ndindex(counts.shape):
+        draw, topic, level = cell
+        expected = sum(of == topic and drawn[draw] == level for of, drawn in documents) if level else 0
+        assert counts[cell] == expected
+
+
+@needs_kernel
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 30), st.integers(1, 3), st.sampled_from([0, 7]))
+def test_bounds_of_pairs(seed: int, depth: int, more: int, pool_depth: int, others: int) -> None:
+    """Equal but for rounding, for sums go another way."""
+    world = simulate(systems=4, n_topics=3, n_docs=depth + more, depth=depth, pool_depth=pool_depth, seed=seed)
+    experiment = fm.Experiment(world.qrels, world.runs, workers=1, universe=others or "auto")
+
+    def ends() -> list[tuple[float | None, float | None, str | None]]:
+        pairs = experiment.compare("AP", draws=0).pairs
+        return [(pair.diff_low, pair.diff_high, pair.reversible) for pair in pairs]
+
+    for ours, theirs in zip(*both(ends), strict=True):
+        assert ours[:2] == pytest.approx(theirs[:2], abs=1e-12)
+        assert ours[2] == theirs[2]
+
+
 # -- nothing is believed -----------------------------------------------------------------------------------------------
+
+
+def pair_arguments() -> tuple[Any, ...]:
+    """The second row of a pair, its unjudged documents, and room for its bound."""
+    return np.array([0]), np.array([0]), bytearray(8)
 
 
 @needs_kernel
@@ -241,6 +276,15 @@ def test_distinct_documents_of_several_runs(runs: list[list[list[int]]]) -> None
         ("place_sums", (0, 1, np.array([0, 1]), np.array([2]), np.array([0]), np.ones(1), np.ones(1), bytearray(8))),
         ("place_sums", (0, 1, np.array([0, 1]), np.array([1]), np.array([1]), np.ones(1), np.ones(1), bytearray(8))),
         ("place_sums", (0, 1, np.array([0, 1]), np.array([1]), np.array([0]), np.ones(1), np.ones(1), bytearray(7))),
+        ("count_levels", (1, 2, np.array([1], dtype=np.int16), np.array([1]), bytearray(16))),
+        ("count_levels", (1, 2, np.array([2], dtype=np.int16), np.array([0]), bytearray(16))),
+        ("count_levels", (1, 2, np.array([1, 1], dtype=np.int16), np.array([0]), bytearray(16))),
+        ("count_levels", (1, 0, np.array([1], dtype=np.int16), np.array([0]), bytearray(16))),
+        ("precision_bounds", (2, bytes(4), bytes(4), bytes(1), np.ones(1), np.array([1]), *pair_arguments())),
+        ("precision_bounds", (2, bytes(4), bytes(4), bytes(1), np.ones(1), np.array([-1]), *pair_arguments())),
+        ("precision_bounds", (2, bytes(3), bytes(4), bytes(1), np.ones(1), np.array([0]), *pair_arguments())),
+        ("precision_bounds", (0, bytes(0), bytes(4), bytes(1), np.ones(1), np.array([0]), *pair_arguments())),
+        ("precision_bounds", (2, bytes(4), b"\2\0\0\0", b"\2", np.ones(1), np.array([0]), *pair_arguments())),
         ("index_judgments", (np.array([3], dtype=np.int32), bytes(8), 2)),
         ("index_judgments", (np.array([-1], dtype=np.int32), bytes(8), 2)),
     ],

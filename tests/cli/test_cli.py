@@ -291,6 +291,12 @@ def test_a_file_that_may_not_be_read(fathoms: Command) -> None:
 def test_help_and_version(fathoms: Command) -> None:
     assert fathoms().status == fathoms("--help").status == fathoms("eval", "--help").status == 0
     assert "fathoms eval qrels.txt runs/" in fathoms("eval", "--help").out
+    look, whole = fathoms("compare", "-h").out, fathoms("compare", "--help").out
+    flags = set(re.findall(r"^  .*?(--[a-z-]+)", whole, re.MULTILINE)) - {"--help"}
+    assert flags <= set(re.findall(r"--[a-z-]+", look))  # a look names all of them, and explains those of the command
+    assert "--universe auto|run" in whole
+    assert "--universe auto|run" not in look
+    assert "--baseline RUN" in look
     assert fathoms("--version").out == f"fathoms {__version__} ({kernel.description()})\n"
 
 

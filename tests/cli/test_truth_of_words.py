@@ -1156,7 +1156,9 @@ PREDICTED = {
     r"(?P<all>[\d,]+) topic "
     r"estimates?(?P<each> each)?\)\.",
     "caveat": r"Estimates are about further judging only, on these topics and in this order of tied documents\."
-    r"(?: Those of (?P<points>.+) are points without an interval; `low` and `high` are what is possible\.)?",
+    r"(?: Intervals of (?P<own>.+) know only that model's own uncertainty, and are too narrow where it is wrong\.)?"
+    r"(?: Those of (?P<points>.+) are points without an interval, since their papers have no distribution; `low` and "
+    r"`high` are what is possible\.)?",
 }
 FITTED = {
     "nothing to fit": r"Fitted at depth (?P<depth>\d+): no relevant document in the top \d+ of the contributing "

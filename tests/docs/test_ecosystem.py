@@ -24,6 +24,7 @@ from fathoms.data.simulate import write
 from fathoms.measures.registry import MEASURES
 from tests.data.test_reading import GRADES, QRELS, RUN, cells
 from tests.support.commands import Command, status
+from tests.support.paths import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -470,3 +471,20 @@ def test_convert_keeps_metadata_in_trec(fathoms: Command) -> None:
     assert fathoms("convert", "a.run", "-o", "b.run.gz").status == 0
     assert gzip.decompress(Path("b.run.gz").read_bytes()).startswith(BLOCK)
     assert "does not carry ir_metadata" in fathoms("convert", "a.run", "-o", "b.parquet").err
+
+
+# -- trackers -------------------------------------------------------------------------------------------------------
+
+
+def test_mlflow_takes_what_the_page_logs(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # the store that needs no database
+    mlflow = pytest.importorskip("mlflow")
+    mlflow.set_tracking_uri((tmp_path / "store").as_uri())
+    exp = fm.Experiment(collection / "qrels.txt", collection / "runs" / "sys1.run")
+    metrics = exp.evaluate(["nDCG@10", "RBP(p=0.8)"]).metrics("sys1")
+    page = (ROOT / "docs" / "how-to" / "trackers.md").read_text(encoding="utf-8")
+    exec(page.split("## MLflow\n\n```py\n")[1].split("```")[0], {"metrics": metrics, "exp": exp})
+    [run] = mlflow.MlflowClient().search_runs(["0"])
+    assert run.data.metrics == metrics
+    logged = mlflow.artifacts.load_dict(f"runs:/{run.info.run_id}/fathoms.json")
+    assert logged["judgments"]["topics"] == 6

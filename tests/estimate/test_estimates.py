@@ -577,18 +577,18 @@ def test_all_methods_are_tried_on_fewer_judgments() -> None:
     made = small(9, pool_depth=20, unpooled=2)
     exp = fm.Experiment(made.qrels, made.runs, pooled=made.pooled)
     found = exp.predict(["AP", "P@10"], "all")
-    assert found.errors_depth == 5
+    assert found.checks_depth == 5
     runs = {name: made.runs[name] for name in made.pooled}
     cut = exp.pool(depth=5).qrels
     now, then = (fm.evaluate(qrels, runs, "AP", by_topic=True) for qrels in (cut, made.qrels))
     both = now.join(then.select("run", "topic", truth="score"), on=["run", "topic"]).filter(pl.col("topic") != "all")
     error = np.sqrt(np.mean((both["score"].to_numpy() - both["truth"].to_numpy()) ** 2))
-    assert found.errors["AP"]["the plain score"] == pytest.approx(error)
-    assert found.errors["AP"]["simplistic"] == pytest.approx(error)
+    assert found.checks["AP"]["the plain score"].error == pytest.approx(error)
+    assert found.checks["AP"]["simplistic"].error == pytest.approx(error)
     said = next(sentence for sentence in found.sentences if sentence.startswith("AP: trust"))
-    best = min(found.errors["AP"], key=lambda method: found.errors["AP"][method])
+    best = min(found.checks["AP"], key=lambda method: found.checks["AP"][method].error)
     assert said.startswith(f"AP: trust {best} (")
-    assert exp.predict("AP").errors == {}
+    assert exp.predict("AP").checks == {}
 
 
 @pytest.mark.long

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import norm
 
 import fathoms as fm
 from fathoms.data.document_values import read_values
@@ -349,3 +351,57 @@ def test_what_does_not_go_together(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert message in " ".join(captured.err.split())
+
+
+def test_a_single_run_has_the_distribution_that_rtc_derives() -> None:
+    """Section 2.1 by all completions of a topic: the numerator of AP varies, the expected R divides it."""
+    made = simulate(systems=3, n_topics=4, n_docs=60, depth=6, pool_depth=2, unpooled=1, max_grade=1, seed=6)
+    exp = fm.Experiment(made.qrels, made.runs, pooled=made.pooled)
+    found = relevance_probabilities(exp, "experts", samples=100)
+    candidates, p = found.candidates, found.probability
+    elsewhere = candidates.relevant_elsewhere(exp.qrels)
+    result = exp.predict("AP", "experts", by_topic=True)
+    at_most = result.at_most(0.4).frame
+    for number, run in enumerate(candidates.names):
+        variances = []
+        for topic, name in enumerate(candidates.topics):
+            documents = candidates.place[number, topic]
+            documents = documents[documents >= 0]
+            expected_r = p[candidates.topic == topic].sum() + elsewhere[topic]
+            values, chances = [], []
+            for relevant in itertools.product((0, 1), repeat=len(documents)):
+                hits = np.cumsum(relevant)
+                values.append((hits / np.arange(1, len(documents) + 1) * relevant).sum() / expected_r)
+                chances.append(np.prod(np.where(np.array(relevant) == 1, p[documents], 1 - p[documents])))
+            mean = np.dot(values, chances)
+            variances.append(np.dot(np.square(values), chances) - mean**2)
+            [row] = at_most.filter(run=run, topic=name).to_dicts()
+            assert row["sd"] == pytest.approx(np.sqrt(max(variances[-1], 0.0)), abs=1e-7)
+            if variances[-1] > 1e-9:
+                assert row["probability"] == pytest.approx(norm.cdf(0.4, mean, np.sqrt(variances[-1])), abs=1e-6)
+        [row] = at_most.filter(run=run, topic="all").to_dicts()
+        assert row["sd"] == pytest.approx(np.sqrt(sum(variances)) / len(variances), abs=1e-7)
+        [mean_row] = [row for row in result.estimated if (row.run, row.topic) == (run, "all")]
+        assert mean_row.likely_low < mean_row.estimate < mean_row.likely_high
+
+
+def test_models_of_relevance_give_intervals_of_what_they_draw() -> None:
+    made = simulate(systems=3, n_topics=12, n_docs=200, depth=20, pool_depth=3, unpooled=1, seed=6)
+    exp = fm.Experiment(made.qrels, made.runs, pooled=made.pooled)
+    for method in RELEVANCE_MODELS:
+        result = exp.predict("P@10", method)
+        for row in result.estimated:
+            draws = result.draws("P@10", method)[:, list(exp.runs).index(row.run)].mean(axis=1)
+            low, high = np.quantile(draws, [0.025, 0.975])
+            assert (row.likely_low, row.likely_high) == pytest.approx((min(low, row.estimate), max(high, row.estimate)))
+            [chance] = result.at_most(row.score, method).frame.filter(run=row.run, topic="all").to_dicts()
+            assert chance["sd"] == pytest.approx(draws.std(ddof=1))
+            assert chance["probability"] == pytest.approx((draws <= row.score).mean())
+
+
+def test_methods_that_draw_nothing_say_so() -> None:
+    made = simulate(systems=3, n_topics=6, n_docs=100, depth=20, pool_depth=5, seed=1)
+    result = fm.Experiment(made.qrels, made.runs).predict("AP", "simplistic")
+    with pytest.raises(fm.FathomsError, match="only methods that draw"):
+        result.at_most(0.5)
+    assert any("their papers have no distribution" in remark for remark in result.remarks)

@@ -156,6 +156,25 @@ def try_garbage(draw: random.Random) -> None:
             draw.choice([1, 2, 0, -1, 1 << 62]),
             *(arrays[draw.choice([1, 2, 4, 5])] for _ in range(6)),
         ),
+        lambda: compiled.count_levels(
+            draw.choice([1, topics, 0, -1, 1 << 62]),
+            draw.choice([1, 2, 0, -1, 1 << 62]),
+            *(arrays[draw.choice([0, 1, 4, 13, 14])] for _ in range(3)),
+        ),
+        lambda: compiled.precision_bounds(
+            draw.choice([1, 2, 0, -1, 1 << 62]),
+            *(arrays[draw.choice([0, 1, 2, 11, 13, 14])] for _ in range(8)),
+        ),
+        lambda: compiled.precision_bounds(
+            1,
+            garbage(draw, 2 * n),
+            draw.choice([bytes(8 * n), arrays[1]]),
+            garbage(draw, 2 * n),
+            garbage(draw, 8 * n),
+            *(draw.choice([bytes(8 * n), arrays[1]]) for _ in range(2)),
+            garbage(draw, 8 * n),
+            bytearray(8 * n),
+        ),
         lambda: compiled.has_repeats(arrays[draw.randint(0, 5)], arrays[draw.randint(0, 5)]),
         lambda: compiled.parse_lines(
             bytes(arrays[3]),

@@ -525,7 +525,7 @@ def test_forecast_grows_with_the_confidence_asked_for() -> None:
 def test_some_systems_only() -> None:
     """Candidates of the others are no candidates then."""
     world = World(11, k=4)
-    engine = Engine(world.candidates, "fusion", systems=[3, 1])
+    engine = Engine(world.candidates, "fusion", runs=[3, 1])
     assert engine.names == ["s3", "s1"]
     mine = {i for i, (t, doc) in enumerate(world.place) if doc in world.systems[3][t] or doc in world.systems[1][t]}
     assert {number for number, _ in drive(engine, world)} == mine
@@ -539,8 +539,8 @@ def test_clues_reach_the_model() -> None:
     world = World(12, k=4, n_topics=8)
     labels = np.array(world.truth, dtype=np.float64)[:, None]
     for systems in (None, [2, 0]):
-        engine = Engine(world.candidates, "fusion", labels=labels, systems=systems)
-        plain = Engine(world.candidates, "fusion", systems=systems)
+        engine = Engine(world.candidates, "fusion", labels=labels, runs=systems)
+        plain = Engine(world.candidates, "fusion", runs=systems)
         made = drive(engine, world, 2 * EVERY)
         plain.load(made)
         numbers, p = engine.probabilities()
@@ -563,7 +563,7 @@ def test_errors() -> None:
         with pytest.raises(FathomsError, match=r"between 0\.5 and 1"):
             Engine(found, until=until)
     with pytest.raises(FathomsError, match="at least two runs"):
-        Engine(found, systems=[1])
+        Engine(found, runs=[1])
     with pytest.raises(FathomsError, match="baseline 's9' is not among the runs: s0"):
         Engine(found, baseline="s9")
     engine = Engine(found)

@@ -1148,7 +1148,7 @@ def test_settled_pairs_are_right(name: str) -> None:
         grades = known(found, qrels)
         scored = {row["run"]: row["score"] for row in fm.evaluate(qrels, runs, [measure]).rows(named=True)}
         for pair in ((0, 1), (2, 3)):
-            engine = Engine(found, measures=[measure], grades=[0, 1, 2], systems=pair, seed=seed)
+            engine = Engine(found, measures=[measure], grades=[0, 1, 2], runs=pair, seed=seed)
             while not engine.settled() and (number := engine.next()) is not None:
                 engine.judge(number, grades.get(number, 0.0))
             truth = scored[engine.names[0]] - scored[engine.names[1]]

@@ -30,6 +30,7 @@ from fathoms.data.simulate import Collection, simulate
 from fathoms.estimate.gain_models import MODEL_NAMES
 from fathoms.estimate.names import DEFAULT
 from fathoms.estimate.predictors import PREDICTORS
+from fathoms.estimate.relevance import RELEVANCE_MODELS
 from fathoms.estimate.score_draws import drawable
 from fathoms.evidence.align import Alignment
 from fathoms.evidence.evidence import Evidence, Floats
@@ -463,7 +464,7 @@ def test_predict_estimates_it_or_says_why_not(cls: type[Measure]) -> None:
             assert row.high is not None, where
             low, high = row.low - TOLERANCE, row.high + TOLERANCE
             assert low <= row.estimate <= high, where
-            if row.method == DEFAULT:
+            if row.method == DEFAULT or (row.method in RELEVANCE_MODELS and drawable(measure)):
                 assert row.likely_low is not None, where
                 assert row.likely_high is not None, where
                 assert low <= row.likely_low <= row.estimate <= row.likely_high <= high, where

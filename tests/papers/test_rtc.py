@@ -123,7 +123,7 @@ def test_judging_stops_when_settled_or_exhausted(world: rtc.World) -> None:
     moments = Moments(world.candidates.block([0, 4]))  # used by one after the other, as in a trial
     for method in ("MTC", "fusion", "RTC"):
         judged = rtc.judge_until(world, rtc.METHODS[method], moments, 0.95, 0)
-        engine = Engine(world.candidates, rtc.METHODS[method], systems=[0, 4])
+        engine = Engine(world.candidates, rtc.METHODS[method], runs=[0, 4])
         assert len(dict(judged)) == len(judged)
         assert all(relevant == world.relevant[number] for number, relevant in judged)
         for number, relevant in judged:

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 import pytest
 
 from tests.support.paths import SOURCE
+from tests.support.scripts import script
 
 LAYERS = (
     "base",
@@ -180,6 +181,11 @@ def test_no_module_imports_itself_in_a_circle() -> None:
 def test_every_package_has_its_layer() -> None:
     packages = {path.parent.name for path in (SOURCE / "fathoms").glob("*/__init__.py")}
     assert packages <= set(LAYERS), "name the package in LAYERS, where it belongs"
+
+
+def test_the_picture_is_what_the_code_says() -> None:
+    drawn = script("imports")
+    assert drawn.PICTURE.read_text(encoding="utf-8") == drawn.picture(), "run `python docs/imports.py`"
 
 
 @pytest.mark.parametrize(

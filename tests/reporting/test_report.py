@@ -26,10 +26,11 @@ from fathoms.judging.session import engine_for
 from fathoms.questions.compare.result import verdict_boxes
 from fathoms.reporting import page as html
 from fathoms.reporting import script_data, story
+from fathoms.reporting.claims import claims
 from fathoms.reporting.next_judgments import judging_of
 from fathoms.reporting.parts import text as safe
 from fathoms.reporting.report import Report, checksum, run_report
-from fathoms.reporting.verdicts import LIKELY
+from fathoms.reporting.verdicts import LIKELY, MEANINGS
 from fathoms.signatures import REPORTED as DEFAULT_MEASURES
 from tests.support.commands import status as run
 
@@ -162,7 +163,7 @@ def test_the_table_of_systems_shows_evaluate_and_predict(folder: Path, page: str
         }
         for row in guesses.filter(guesses["measure"] == measure).iter_rows(named=True):
             expected[row["run"]] |= {name: f"{row[name]:.4f}" for name in ("estimate", "likely_low", "likely_high")}
-        header, *rows = tables[f"systems-{number}"]
+        header, *rows = tables[f"runs-{number}"]
         columns = [name.replace(" ", "_") for name in header[3:11]]
         assert columns[:3] == ["estimate", "likely_low", "likely_high"]  # before what is possible
         assert {row[1]: dict(zip(columns, row[3:11], strict=True)) for row in rows} == expected
@@ -173,7 +174,7 @@ def test_ranks_are_those_of_rank(folder: Path, page: str) -> None:
     made = fm.rank(folder / "qrels.txt", folder / "runs", list(DEFAULT_MEASURES), pooled=pooled_runs(folder))
     tables = Page(page).tables
     for number, measure in enumerate(DEFAULT_MEASURES):
-        shown = {row[1]: row[11:14] for row in tables[f"systems-{number}"][1:]}
+        shown = {row[1]: row[11:14] for row in tables[f"runs-{number}"][1:]}
         for row in made.filter(made["measure"] == measure).iter_rows(named=True):
             ends = [(f"{name}_low", f"{name}_high") for name in ("rank_ci", "likely_rank", "rank")]
             expected = ["\u2013".join(dict.fromkeys((str(row[low]), str(row[high])))) for low, high in ends]
@@ -187,16 +188,15 @@ def test_verdicts_are_counted_in_table_and_summary(folder: Path, report: Report,
     for row in frame.filter(frame["measure"] == "RBP(p=0.8)").iter_rows(named=True):
         if row["verdict"] in CLAIMED:
             ahead[row["run_a"] if row["diff"] > 0 else row["run_b"]] += 1
-    rows = Page(page).tables["systems-2"][1:]
+    rows = Page(page).tables["runs-2"][1:]
     assert {row[1]: int(row[15]) for row in rows} == {row[1]: ahead[row[1]] for row in rows}
     assert {sum(map(int, row[15:18])) for row in rows} == {5}
     best = rows[0][1]
-    first, told = story.claims(report, report.measures[2])[:2]
-    assert first.startswith(f"{best} has the highest RBP(p=0.8), {rows[0][6]} over 7 topics.")
-    better = (
-        f"better than {ahead[best]} of 5" if ahead[best] else "cannot be claimed to be better than any other system"
-    )
-    assert better in told
+    told = {claim.about: claim.sentence for claim in claims(report, report.measures[2])}
+    assert f"{best} has the highest RBP(p=0.8) of the 6 runs, {rows[0][6]} " in told["score"]
+    assert ("all" in told) == bool(ahead[best])
+    if ahead[best] and ahead[best] < 5:
+        assert f"than {ahead[best]} of the 5 other runs" in told["all"]
 
 
 def test_guidelines_and_sentences_are_those_of_the_audit(folder: Path, page: str) -> None:
@@ -214,7 +214,7 @@ def test_the_command_goes_on_where_the_report_stops(folder: Path, report: Report
     assert "AP" in report.judging
     for name, found in report.judging.items():
         measure = next(one for one in report.measures if one.name == name)
-        assert found.systems[0] == report.ranked(measure)[0].run
+        assert found.runs[0] == report.ranked(measure)[0].run
         _, *words = shlex.split(found.command)
         target = tmp_path / f"{name}.tsv"
         session = ("--session", str(tmp_path / f"{name}.db"), "--batch", "8", "--to", str(target), "--quiet")
@@ -228,8 +228,8 @@ def test_the_largest_change_is_the_slope_of_the_expected_difference(folder: Path
     """By finite differences, for the documents of some topics."""
     judging = report.judging["AP"]
     runs = fm.read_runs(folder / "runs")
-    exp = fm.Experiment(folder / "qrels.txt", {name: runs[name] for name in judging.systems})
-    qrels, settings = exp.qrels, JudgingSettings(baseline=judging.systems[0], max_grade=int(exp.qrels.max_grade))
+    exp = fm.Experiment(folder / "qrels.txt", {name: runs[name] for name in judging.runs})
+    qrels, settings = exp.qrels, JudgingSettings(baseline=judging.runs[0], max_grade=int(exp.qrels.max_grade))
     found = candidates(exp.runs, 100, "trec", "float32", qrels.topics)
     engine = engine_for(settings, found, qrels, None, exp.pool_assumed().depth, None)
     engine.load(list(known(found, qrels).items()))
@@ -308,7 +308,7 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert topic in kept["topics"]
     assert EVIL.replace("/", "%") in kept["runs"]
     assert document in {one for of_topic in kept["lists"]["documents"] for one in of_topic}
-    assert any(row[1] == EVIL.replace("/", "%") for row in read.tables["systems-0"])
+    assert any(row[1] == EVIL.replace("/", "%") for row in read.tables["runs-0"])
 
 
 def test_names_that_are_no_utf8_do_not_stop_it(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_without_charts_the_rest_is_there(report: Report, monkeypatch: pytest.Mo
     found = html.page(report)
     assert "pip install" in found
     assert Page(found).count("svg") == 0
-    assert "systems-0" in Page(found).tables
+    assert "runs-0" in Page(found).tables
 
 
 # -- odd collections --------------------------------------------------------------------------------------------------
@@ -360,7 +360,7 @@ def test_odd_collections_have_a_report(qrels: Any, runs: Any, measures: Any, opt
     found = make(qrels, runs, measures, **options)
     text = html.page(found)
     read = Page(text)
-    assert len(read.tables["systems-0"]) == 1 + len(runs)
+    assert len(read.tables["runs-0"]) == 1 + len(runs)
     assert not re.findall(r">[+-]?(nan|inf|None)<", text)
     json.loads(read.scripts[0], parse_constant=pytest.fail)  # what Python calls JSON and browsers do not
 
@@ -373,16 +373,16 @@ def test_a_pool_without_depth_is_said_so() -> None:
 
 def test_a_few_pairs_are_told_one_by_one() -> None:
     found = make(QRELS, {"A": A, "B": B}, ("P@1",))
-    assert not any("A is better than B" in told for told in story.claims(found, found.measures[0]))
-    assert any("P@1: A is not distinguishable from B" in told for told in story.doubts(found, found.measures[0]))
+    (rival,) = [claim for claim in claims(found, found.measures[0]) if claim.about == "rival"]
+    assert rival.sentence.startswith("May not be claimed: that A has higher P@1 than B.")
 
 
 def test_systems_expected_to_overtake_the_first_are_named() -> None:
     """sys3 and sys8 of the demo's collection are better than sys1, and did not contribute to the pool."""
     collection = fm.simulate(systems=8, n_topics=20, n_docs=2000, depth=100, pool_depth=7, max_grade=1, seed=9)
     found = make(collection.qrels, {name: collection.runs[name] for name in ("sys1", "sys3", "sys8")}, ("AP",))
-    assert sorted(found.judging["AP"].systems) == ["sys1", "sys3", "sys8"]
-    told = [one for one in story.doubts(found, found.measures[0]) if one.startswith("That sys1 stays ahead")]
+    assert sorted(found.judging["AP"].runs) == ["sys1", "sys3", "sys8"]
+    told = [claim.sentence for claim in claims(found, found.measures[0]) if claim.about == "stays"]
     frame = fm.compare(collection.qrels, {name: collection.runs[name] for name in ("sys1", "sys3", "sys8")}, "AP")
     chances = {row["run_b"]: 1 - row["p_better"] for row in frame.iter_rows(named=True) if row["run_a"] == "sys1"}
     assert max(chances.values()) > 0.8
@@ -394,9 +394,8 @@ def test_systems_expected_to_overtake_the_first_are_named() -> None:
     )
     sys1, sys8 = shares["score"].to_list()
     assert sys8 < 0.8 * sys1
-    told = [one for one in story.doubts(found, found.measures[0]) if one.startswith("Judging is uneven")]
-    assert len(told) == 1
-    said = re.search(r"judged for sys8 \((\S+)%\) than for sys1 \((\S+)%\)\. Their scores may be too low", told[0])
+    (thin,) = [claim.sentence for claim in claims(found, found.measures[0]) if claim.about == "thin"]
+    said = re.search(r"(\S+)% of the first 10 documents of sys8 are judged \(sys1: (\S+)%\)", thin)
     assert said is not None
     assert [float(share) for share in said.groups()] == pytest.approx([100 * sys8, 100 * sys1], abs=0.05 + 1e-9)
 
@@ -434,8 +433,8 @@ def test_judging_of_two_systems_can_be_settled() -> None:
     assert (found.documents, found.judged, found.open_pairs, found.first) == (6, 6, [], [])
     told = story.judging_sentences(make(qrels, {"A": A, "B": B}, ("AP",)), measure)
     assert told == [
-        "Judging is not what is missing: by AP, no judging of the two systems' documents reverses any difference "
-        "between A and the systems that it "
+        "Judging is not what is missing: by AP, no judging of the two runs' documents reverses any difference "
+        "between A and the runs that it "
         "cannot be claimed to be better than."
     ]
 
@@ -466,7 +465,7 @@ def test_without_a_range_nothing_is_said_of_ranges() -> None:
     found = make(QRELS, {"A": A, "B": B}, ("Bpref",))
     text = html.page(found)
     assert "range" not in re.search(r'id="ranges-0"><figcaption>(.*?)</figcaption>', text)[1]  # type: ignore[index]
-    assert not any("range" in sentence for sentence in story.claims(found, found.measures[0]))
+    assert not any("range over judging" in claim.with_evidence for claim in claims(found, found.measures[0]))
 
 
 def test_shares_are_not_rounded_to_all_or_nothing() -> None:
@@ -479,7 +478,7 @@ def test_shares_are_not_rounded_to_all_or_nothing() -> None:
     del qrels["24"]["d9"]
     text = html.page(make(qrels, runs, ("P@10",)))
     assert "; 99.6% of the top 10 judged; " in text
-    assert {row[14] for row in Page(text).tables["systems-0"][1:]} == {"99.6%"}
+    assert {row[14] for row in Page(text).tables["runs-0"][1:]} == {"99.6%"}
 
 
 def test_an_unknown_judged_share_is_not_zero() -> None:
@@ -503,7 +502,7 @@ def test_the_page_has_the_colours_of_the_charts(page: str) -> None:
 
 
 def test_words_of_the_page_are_those_of_compare(page: str) -> None:
-    assert set(story.MEANINGS) == set(VERDICTS) <= set(charts.VERDICTS)
+    assert set(MEANINGS) == set(VERDICTS) <= set(charts.VERDICTS)
     assert 'class="key settled"' not in page
 
 

@@ -1,4 +1,4 @@
-"""The report's page in a browser: one page for all tests, of a small collection with a system whose name tries to be
+"""The report's page in a browser: one page for all tests, of a small collection with a run whose name tries to be
 markup and a formula."""
 
 from __future__ import annotations
@@ -121,12 +121,12 @@ def test_the_address_opens_the_same_view(opened: Opened) -> None:
     tab.goto("about:blank")
     tab.goto(link)
     assert tab.get_attribute(".measures button:has-text('nDCG@10')", "aria-pressed") == "true"
-    assert tab.is_visible("#systems-1")
+    assert tab.is_visible("#runs-1")
     assert 0 <= tab.evaluate("document.getElementById('depth').getBoundingClientRect().top") < 200
     topic = opened.report.qrels.topics[3]
     tab.goto(f"{opened.url}#topic/{topic}&m=RBP(p%3D0.8)")
     best = opened.report.ranked(opened.report.measures[2])[0].run
-    tab.locator("#topic-detail summary", has_text=f"All systems on topic {topic}").wait_for()
+    tab.locator("#topic-detail summary", has_text=f"All runs on topic {topic}").wait_for()
     tab.locator("#topic-detail", has_text=f"By RBP(p=0.8), {best} scores").wait_for()
     tab.goto(opened.url)
 
@@ -153,23 +153,23 @@ def test_pairs_are_those_of_compare(opened: Opened) -> None:
 
 def test_tables_sort_and_find_and_hold_all_rows(opened: Opened) -> None:
     tab = opened.tab
-    column = "#systems-0 tbody td:nth-child(4)"
+    column = "#runs-0 tbody td:nth-child(4)"
     for ascending in (False, True):
-        tab.click("#systems-0 th:nth-child(4) button")
+        tab.click("#runs-0 th:nth-child(4) button")
         values = [float(value) for value in tab.locator(column).all_inner_texts()]
         assert values == sorted(values, reverse=not ascending)
     assert len(set(values)) > 1
-    box = "div.box:has(> div > #systems-0)"
+    box = "div.box:has(> div > #runs-0)"
     tab.fill(f"{box} .find", "SYS3")
-    assert tab.locator("#systems-0 tbody tr:visible td:nth-child(2)").all_inner_texts() == ["sys3"]
+    assert tab.locator("#runs-0 tbody tr:visible td:nth-child(2)").all_inner_texts() == ["sys3"]
     name, content = opened.saved(f"{box} .tool")
-    assert (name, content.count(b"\r\n")) == ("systems-AP.csv", 2)
+    assert (name, content.count(b"\r\n")) == ("runs-AP.csv", 2)
     tab.fill(f"{box} .find", "")
-    assert tab.locator("#systems-0 tbody tr:visible").count() == 6
+    assert tab.locator("#runs-0 tbody tr:visible").count() == 6
 
 
 def test_csv_files_hold_the_table_and_no_formula(opened: Opened) -> None:
-    _, content = opened.saved("div.box:has(> div > #systems-0) .tool")
+    _, content = opened.saved("div.box:has(> div > #runs-0) .tool")
     rows = list(csv.DictReader(io.StringIO(content.decode())))
     scores = {row["run"]: row["score"] for row in fm.evaluate(*opened.files, "AP").iter_rows(named=True)}
     assert {row["run"].removeprefix("'"): float(row["score"]) for row in rows} == pytest.approx(scores, abs=5.1e-5)
@@ -246,7 +246,7 @@ def test_hostile_names_stay_text(opened: Opened) -> None:
     assert tab.inner_text("#tip").startswith("1. ")
     topic = tab.inner_text("#topic-table-0 tbody tr:nth-child(2) a")
     tab.click("#topic-table-0 tbody tr:nth-child(2) a")
-    tab.locator("#topic-detail summary", has_text=f"All systems on topic {topic}").wait_for()
+    tab.locator("#topic-detail summary", has_text=f"All runs on topic {topic}").wait_for()
     tab.click("#topic-detail summary")
     assert EVIL in tab.inner_text("#topic-detail")
     rows = tab.locator("#topic-detail table >> nth=-1").locator("tbody tr")
@@ -266,11 +266,11 @@ def test_phones_do_not_scroll_sideways_but_tables_do(opened: Opened, scheme: str
         opened.choose(name)
         assert not opened.overflows()
     opened.choose("AP")
-    box = tab.locator("div.box:has(> div > #systems-0)")
+    box = tab.locator("div.box:has(> div > #runs-0)")
     box.scroll_into_view_if_needed()
     assert box.locator(".hint").is_visible()
     box.locator(".scroll").evaluate("(scroll) => scroll.scrollTo(scroll.scrollWidth, 0)")
-    tab.wait_for_selector(".box:not(.sticks-out) #systems-0", state="attached")
+    tab.wait_for_selector(".box:not(.sticks-out) #runs-0", state="attached")
     assert not box.locator(".hint").is_visible()
 
 

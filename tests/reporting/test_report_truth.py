@@ -24,7 +24,7 @@ SMALL = {"systems": 6, "n_topics": 12, "n_docs": 250, "depth": 30, "max_grade": 
 CONDITIONS: dict[str, dict[str, Any]] = {
     "shallow": {"pool_depth": 3},
     "shallow, grades": {"pool_depth": 4, "max_grade": 3},
-    "unpooled systems": {"pool_depth": 10, "unpooled": 3},
+    "unpooled runs": {"pool_depth": 10, "unpooled": 3},
     # Few ties, of which all orders are tried: "many ties" has them, and too many for that.
     "deep": {"pool_depth": 25, "unpooled": 0, "n_topics": 30, "ties": 0.01},
     "complete": {"pool_depth": 30, "unpooled": 0, "n_topics": 30, "ties": 0.01},
@@ -99,55 +99,17 @@ def judged(made: Made, runs: list[str]) -> pl.DataFrame:
     return pl.concat([qrels, added.with_columns(pl.col("grade").clip(upper_bound=most)).select(qrels.columns)])
 
 
-MEANINGS = {str(verdict): meaning for verdict, meaning in story.MEANINGS.items()}
-
-
-def claimed_in(sentence: str, others: int) -> dict[str, tuple[int, list[str]]]:
-    """By verdict: of how many systems the sentence says that the first one is better, and which it names."""
-    found: dict[str, tuple[int, list[str]]] = {}
-    pattern = (
-        r"It is (?:better than (?:all (?P<all>\d+) others|(?P<n>\d+) of (?P<of>\d+) other systems?)|also better than "
-        r"(?P<more>\d+) more)(?: \((?P<names>.*?)\))?; "
-        r"(?P<verdict>certain|supported): (?P<meaning>.*?)\."
-    )
-    for match in re.finditer(pattern, sentence):
-        assert match["meaning"] == MEANINGS[match["verdict"]]
-        assert (match["more"] is not None) == bool(found)
-        assert int(match["all"] or match["of"] or others) == others
-        names = [] if match["all"] else match["names"].split(", ")
-        found[match["verdict"]] = (int(match["all"] or match["n"] or match["more"]), names)
-    return found
-
-
-def test_each_claim_is_a_pair_of_that_verdict_and_each_such_pair_is_claimed(made: Made) -> None:
-    for measure, said in made.said.items():
-        best = made.report.ranked(measure)[0].run
-        first, told = said["What can be claimed"][:2]
-        assert re.match(rf"{best} \w+ the highest {re.escape(measure.name)}", first)
-        pairs = pairs_of(made, measure.name, best)
-        found = claimed_in(told, len(pairs))
-        for verdict in ("certain", "supported"):
-            names = {other for other, pair in pairs.items() if pair.verdict == verdict}
-            number, listed = found.get(verdict, (0, []))
-            assert number == len(names)
-            assert set(listed) == (set() if number == len(pairs) > 1 else names)
-        assert ("cannot be claimed to be better than any other system" in told) == (not found)
-
-
 def test_the_highest_mean_is_shared_exactly_where_means_are_equal(made: Made) -> None:
     for measure in made.report.measures:
         means = {run.run: run.mean(measure)["score"] or 0.0 for run in made.report.evaluation.runs}
         top = max(means.values())
         best = made.report.ranked(measure)[0].run
         equal = {run for run, mean in means.items() if top - mean <= 1e-9} - {best}
-        said = made.said[measure]["What can be claimed"][0]
-        assert f"{top:.4f} over" in said
-        shared = re.search(r" shares the highest .* with (.*?), \d", said)
-        assert (set(shared[1].split(", ")) if shared else set()) == equal
         claim = made.claims[measure][0]
         assert claim.about == "score"
         assert f"{top:.4f} with unjudged documents counted as not relevant" in claim.sentence
-        assert ("share the highest" in claim.sentence) == bool(equal)
+        shared = re.search(r"topics?, (.*?) share the highest", claim.sentence)
+        assert (set(shared[1].split(", ")) if shared else {best}) == equal | {best}
 
 
 def test_counts_add_up(made: Made) -> None:
@@ -155,24 +117,18 @@ def test_counts_add_up(made: Made) -> None:
         best = made.report.ranked(measure)[0].run
         pairs = pairs_of(made, measure.name, best)
         claimed = sum(pair.verdict in CLAIMED for pair in pairs.values())
-        said = [s for s in told["What cannot"] if "cannot be claimed to be better than" in s]
+        said = [claim.sentence for claim in made.claims[measure] if claim.about == "best"]
         assert len(said) == (claimed < len(pairs))
         if said:
-            total, others, rest = re.search(r"than (\d+) of (\d+) other systems?: (.*)", said[0]).groups()  # type: ignore[union-attr]
-            assert int(others) == len(pairs)
-            assert int(total) + claimed == len(pairs)
-            parts = re.findall(r"(?:^|; )(\d+) (?:for lack|because) of (\w+).*?\): ([^;]*?)(?=;|\.$)", rest)
-            assert sum(int(number) for number, *_ in parts) == int(total)
-            for number, why, names in parts:
-                kind = "tie" if why == "equal" else why
-                found = {
-                    n for n, p in pairs.items() if kind == (p.verdict if p.verdict == "tie" else p.reason.split(" ")[0])
-                }
-                assert set(names.split(", ")) <= found - {n for n, p in pairs.items() if p.verdict in CLAIMED}
-                assert len(names.split(", ")) == int(number)
+            number, why, names = re.search(
+                r"(\d+) differences? from other runs cannot be claimed \((.*?); .*\): (.*)\.$", said[0]
+            ).groups()  # type: ignore[union-attr]
+            assert int(number) + claimed == len(pairs)
+            assert sum(map(int, re.findall(r"\d+", why))) == int(number)
+            assert set(names.split(", ")) == {n for n, p in pairs.items() if p.verdict not in CLAIMED}
         of_all = made.report.pairs(measure)
         for sentence in told["What would help"]:
-            counts = re.search(r": (\d+) of (\d+) pairs? of systems cannot be claimed: (.*)\.", sentence)
+            counts = re.search(r": (\d+) of (\d+) pairs? of runs cannot be claimed: (.*)\.", sentence)
             if counts:
                 assert int(counts[1]) == sum(pair.verdict not in CLAIMED for pair in of_all)
                 assert int(counts[2]) == len(of_all)
@@ -201,23 +157,14 @@ def test_what_the_model_expects_contradicts_no_claim_and_no_other_estimate(made:
     for measure, said in made.said.items():
         best = made.report.ranked(measure)[0].run
         pairs = pairs_of(made, measure.name, best)
-        expected: set[str] = set()
-        for sentence in said["What cannot"]:
-            if sentence.startswith(f"That {best} stays ahead"):
-                expected = set(re.findall(r"(\w+) \(\d\.\d\d\)", sentence))
-                assert expected
-        stays = [claim for claim in made.claims[measure] if claim.about == "stays"]
+        stays = [claim.sentence for claim in made.claims[measure] if claim.about == "stays"]
+        expected = {name for sentence in stays for name in re.findall(r"(\w+) \(\d\.\d\d\)", sentence)}
         assert len(stays) == bool(expected)
-        if stays:
-            assert set(re.findall(r"(\w+) \(\d\.\d\d\)", stays[0].sentence)) == expected
         for other in expected:
             assert pairs[other].verdict not in CLAIMED
             assert pairs[other].reversible != "no"
             estimates = made.report.estimates
             assert estimates[other, measure.name][0] > estimates[best, measure.name][0]
-        if any("leaves" in s and "in doubt" in s for s in said["What cannot"]):
-            assert all(pair.verdict in CLAIMED for pair in pairs.values())
-            assert not expected
         for sentence in said["What would help"]:
             settled = re.search(r"Settled: (.*?)\. ?", sentence)
             for side, names in re.findall(rf"{best} is (ahead of|behind) ([^;.]*)", settled[1] if settled else ""):
@@ -241,9 +188,9 @@ def test_what_is_said_of_judging_is_about_the_open_question(made: Made) -> None:
             start = "Judging can do one thing" if missing else "Judging is not what is missing"
             assert any(s.startswith(start) for s in said["What would help"])
             continue
-        assert found.systems[0] == best
-        assert set(found.systems[1:]) <= reversible
-        assert len(found.systems) == min(5, 1 + len(reversible))
+        assert found.runs[0] == best
+        assert set(found.runs[1:]) <= reversible
+        assert len(found.runs) == min(5, 1 + len(reversible))
         assert all(a == 0 for a, _ in found.open_pairs)
         assert found.depth == (100 if measure.k is None else int(measure.k))
         told = next(s for s in said["What would help"] if s.startswith(f"Judging, for {best} against"))
@@ -262,21 +209,19 @@ def test_certain_pairs_hold_when_the_documents_of_the_two_are_judged(made: Made)
 
 
 def test_the_truth_is_inside_the_range_that_is_told(made: Made) -> None:
-    for measure, told in made.said.items():
+    for measure, found in made.claims.items():
         best = made.report.ranked(measure)[0].run
-        said = told["What can be claimed"][0]
-        low, high = map(float, re.search(r"Its possible range is (\S+) to (\S+)\. Ranges: every way", said).groups())  # type: ignore[union-attr]
+        low, high = map(float, dict(found[0].evidence)["possible range over judging"].split(" to "))
         assert low - 5.1e-5 <= made.truth[measure.name][best] <= high + 5.1e-5
 
 
 def test_the_estimate_that_is_told_is_that_of_predict(made: Made) -> None:
     exp = fm.Experiment(made.collection.qrels, made.collection.runs, pooled=made.collection.pooled, workers=1)
     rows = exp.predict([m.name for m in made.report.measures]).rows()
-    for measure, said in made.said.items():
+    for measure in made.report.measures:
         best = made.report.ranked(measure)[0].run
         row = next(row for row in rows if (row[0], row[2]) == (best, measure.name))
         estimate, interval = f"{row[7]:.4f}", f"95% interval {row[8]:.4f} to {row[9]:.4f}"
-        assert f"Its estimate after further judging is {estimate} ({interval})." in said["What can be claimed"][0]
         claim = made.claims[measure][0]
         assert f" is estimated at {estimate} ({interval})" in claim.sentence or "is the same" in claim.sentence
         assert ("estimate", f"{estimate}, {interval}") in claim.evidence
@@ -369,7 +314,7 @@ def test_how_many_are_worse_and_who_may_be_best(made: Made) -> None:
         all_others = [claim.sentence for claim in found if claim.about == "all"]
         assert len(all_others) == (claimed > 0)
         if claimed:
-            whom = f"all {others} other systems" if claimed == others else f"{claimed} of the {others} other systems"
+            whom = f"all {others} other runs" if claimed == others else f"{claimed} of the {others} other runs"
             assert f"{best} has higher {measure.name} than {whom} (" in all_others[0]
             assert ("reverses" in all_others[0]) == (verdicts["certain"] > 0)
         assert any(claim.about == "best" for claim in found) == (claimed < others)

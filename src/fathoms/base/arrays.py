@@ -13,6 +13,10 @@ from fathoms.base.errors import FathomsError
 if TYPE_CHECKING:
     import polars as pl
 
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
 
 def frame_of_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], words: Collection[str]) -> pl.DataFrame:
     """Result rows as a polars frame: text in the columns named in `words`, numbers in the others."""

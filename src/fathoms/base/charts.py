@@ -708,7 +708,7 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
     import altair as alt
 
     height = 300
-    at = alt.X("place:Q", **_places(frame["run"].to_list(), "systems"))
+    at = alt.X("place:Q", **_places(frame["run"].to_list(), "runs"))
     up = alt.Y("low:Q", title=f"{measure}, mean over topics")
     base = alt.Chart(frame)
     width = min(WIDE, max(280, 70 * len(frame)))  # a few systems fit on a phone
@@ -785,8 +785,8 @@ def sounding(
             tooltip="tooltip:N",
         ),
         alt.Chart(labels.drop_nulls())
-        .mark_text(align="left", dx=5, fontSize=11)
-        .encode(x="high:Q", y=down, text="label:N"),
+        .mark_text(align="left", dx=8, fontSize=11)
+        .encode(x=alt.value("width"), y=down, text="label:N"),
     ]
     marks = [alt.Chart(pl.DataFrame({"at": [score]})).mark_rule(color=COLOURS[6], strokeWidth=1.5).encode(x="at:Q")]
     point = alt.Chart(pl.DataFrame({"at": [estimate], "source": [rows[0][0]]}))
@@ -854,7 +854,7 @@ def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
 
     size = max(200, min(440, 36 * len(names)))
     present = [verdict for verdict in VERDICTS if verdict in set(frame["verdict"])]
-    across, down = _places(names, "systems"), _places(names, "systems", slanted=False)
+    across, down = _places(names, "runs"), _places(names, "runs", slanted=False)
     down["scale"] = alt.Scale(domain=[0.5, len(names) + 0.5], nice=False, zero=False, reverse=True)
     boxes = (
         alt.Chart(frame)
@@ -891,7 +891,7 @@ def topic_spread(frame: pl.DataFrame, measure: str) -> Any:
     width = max(1.5, min(12.0, 0.6 * WIDE / max(len(frame), 1)))
     layers = [
         base.mark_rule(color=RANGE, strokeWidth=1.5, aria=False).encode(
-            x=at, y=alt.Y("low:Q", title=f"{measure} of the systems"), y2="high:Q"
+            x=at, y=alt.Y("low:Q", title=f"{measure} of the runs"), y2="high:Q"
         ),
         base.mark_rule(color=COLOURS[5], strokeWidth=width, aria=False).encode(x=at, y="q1:Q", y2="q3:Q"),
         base.mark_circle(color=COLOURS[0], size=0.6 * width**2, opacity=1, aria=False).encode(x=at, y="median:Q"),

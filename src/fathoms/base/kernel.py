@@ -231,6 +231,46 @@ def place_sums(
     return total
 
 
+def count_levels(
+    levels: NDArray[np.int16], topic: NDArray[np.int64], n_topics: int, n_levels: int
+) -> NDArray[np.int64] | None:
+    """[draw, topic, level]: how many documents have each level above 0, from levels [draw, document]."""
+    if compiled is None:
+        return None
+    counts = np.zeros((len(levels), n_topics, n_levels), dtype=np.int64)
+    documents = np.ascontiguousarray(topic, dtype=np.int64)
+    compiled.count_levels(n_topics, n_levels, np.ascontiguousarray(levels, dtype=np.int16), documents, counts)
+    return counts
+
+
+# -- pairs of runs -----------------------------------------------------------------------------------------------------
+
+
+def precision_bounds(
+    ranks: NDArray[Any],
+    place: NDArray[np.int32],
+    holds: NDArray[np.uint8],
+    R: Floats,
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    unjudged: NDArray[np.int64],
+) -> Floats | None:
+    """[pair]: as `differences.upper_bounds` of AP for pairs (a, b) of rankings, but for rounding and without a look at
+    the ways of judging one by one.
+
+    `ranks` are by row and document, `place` and `holds` by row and rank: which document is there, and whether it is not
+    relevant (0), relevant (1) or unjudged (2). `R` counts the relevant documents of each row's topic, `unjudged` those
+    that may turn out relevant: of the pair, and others.
+    """
+    if compiled is None or ranks.dtype != np.int16:
+        return None
+    bounds = np.empty(len(a))
+    plain = [np.ascontiguousarray(ranks), np.ascontiguousarray(place), np.ascontiguousarray(holds, dtype=np.uint8)]
+    numbers = [np.ascontiguousarray(rows, dtype=np.int64) for rows in (a, b, unjudged)]
+    compiled.precision_bounds(ranks.shape[1], *plain, np.ascontiguousarray(R, dtype=np.float64), *numbers, bounds)
+    return bounds
+
+
 # -- buffers -----------------------------------------------------------------------------------------------------------
 
 

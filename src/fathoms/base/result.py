@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fathoms.base import choices
@@ -27,6 +28,7 @@ class Result:
     words: ClassVar[tuple[str, ...]] = ()  # columns that hold text
     whole_numbers: ClassVar[tuple[str, ...]] = ()
     charts: ClassVar[tuple[str, ...]] = ()  # kinds of charts there are
+    words_module: ClassVar[str] = ""  # whose `answers` and `remarks` make sentences of the result
     notes: list[str]  # what a careful reader of the numbers should know
 
     made_with: Callable[[], Provenance] | None = None  # what says that, where an experiment was asked
@@ -77,12 +79,12 @@ class Result:
     @property
     def answer(self) -> list[str]:
         """The answer in a sentence, or one for each measure."""
-        return []
+        return import_module(self.words_module).answers(self) if self.words_module else []
 
     @property
     def remarks(self) -> list[str]:
         """What the answer rests on: figures, what ranges are over, assumptions, caveats."""
-        return []
+        return import_module(self.words_module).remarks(self) if self.words_module else []
 
     @property
     def sentences(self) -> list[str]:

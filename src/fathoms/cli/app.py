@@ -14,9 +14,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 from fathoms.base.errors import MORE_MEMORY, FathomsError, say
 from fathoms.base.text import shown_safely
+from fathoms.cli import waiting
 from fathoms.version import __version__
 
 GROUPS = {
@@ -73,20 +75,33 @@ class Parser(argparse.ArgumentParser):
 
     examples: Sequence[tuple[str, str]] = ()  # what each answers, and the command
 
-    def format_help(self) -> str:
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options | {"add_help": False})
+        self.add_argument(
+            "-h", "--help", action=_Help, help="-h: the flags of this command alone; --help: all of them, with details"
+        )
+
+    def format_help(self, *, short: bool = False) -> str:
         summary, _, details = (self.description or "").strip().partition("\n\n")
         shown = "\n\n".join(f"  # {answers}\n  {command}" for answers, command in self.examples)
         formatter = self._get_formatter()
         formatter.add_text(_reflowed(summary))
         formatter.add_text(f"examples:\n{shown}" if shown else None)
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
-        formatter.add_text(_reflowed(details))
+        formatter.add_text(None if short else _reflowed(details))
+        of_all = [group for group in self._action_groups if group not in (self._positionals, self._optionals)]
         for group in self._action_groups:
+            if short and group in of_all:
+                continue
             formatter.start_section(group.title)
             formatter.add_text(group.description)
             formatter.add_arguments(group._group_actions)
             formatter.end_section()
-        formatter.add_text(self.epilog)
+        flags = [action.option_strings[-1] for group in of_all for action in group._group_actions]
+        formatter.add_text(
+            _reflowed(f"{self.prog} --help has the rest: {' '.join(flags)}") if short and flags else None
+        )
+        formatter.add_text(None if short else self.epilog)
         return formatter.format_help()
 
     def shorten_usage(self) -> None:
@@ -101,6 +116,15 @@ class Parser(argparse.ArgumentParser):
         ]
         self.usage = " ".join([self.prog, "[flags]", *words])
         self._positionals.title = "arguments"
+
+
+class _Help(argparse._HelpAction):
+    """`-h` is for a look, `--help` for reading."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, flag: str | None = None) -> None:
+        assert isinstance(parser, Parser)
+        print(parser.format_help(short=flag == "-h"), end="")
+        parser.exit()
 
 
 def _reflowed(text: str) -> str:
@@ -131,6 +155,11 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_columns() - 2)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        import textwrap
+
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)  # a flag stays whole
 
 
 def _columns() -> int:
@@ -307,7 +336,8 @@ def _run(words: list[str]) -> int:
             from fathoms.base.files import MAX_UNPACKED
 
             os.environ[MAX_UNPACKED] = str(args.max_unpacked)
-        status: int = module.run(args)
+        with waiting.shown(getattr(args, "quiet", False)):
+            status: int = module.run(args)
         return status
     listing = "\n\n".join(
         "\n".join([f"{group}:", *(f"  {name:<11}{summary}" for name, summary in commands.items())])
@@ -317,7 +347,7 @@ def _run(words: list[str]) -> int:
         prog="fathoms",
         usage="fathoms COMMAND ...",
         description=f"{ABOUT}\n\n{listing}",
-        epilog="`fathoms COMMAND --help` opens with two worked examples of the command.",
+        epilog="`fathoms COMMAND -h` shows two worked examples and the flags of that command.",
         formatter_class=Help,
         allow_abbrev=False,
     )

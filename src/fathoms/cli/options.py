@@ -78,8 +78,11 @@ def add_flag(parser: ArgumentParser, parameter: Parameter) -> None:
         how["default"] = parameter.default
         if isinstance(parameter.default, tuple | range) or option.many:
             how["default"] = [] if parameter.default == () else None
-        how |= {"choices": parameter.words} if parameter.words else {"metavar": option.metavar}
-        check = partial(one_of, parameter.words) if parameter.words else option.parse or option.check
+        # Words that may have parameters are parsed.
+        is_closed = bool(parameter.words) and option.parse is None
+        metavar = "{" + ",".join(parameter.words) + "}" if parameter.words else option.metavar
+        how |= {"choices": parameter.words} if is_closed else {"metavar": metavar}
+        check = partial(one_of, parameter.words) if is_closed else option.parse or option.check
         how |= {} if check is None else {"type": checker(check)}
     (group(parser, option.heading) if option.heading else parser).add_argument(*parameter.flags, **how)
 

@@ -12,11 +12,12 @@ import sys
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fathoms.base import progress
 from fathoms.base.arrays import frame_of_rows
 from fathoms.base.choices import PAPER_FORMS, is_path
 from fathoms.base.errors import FathomsError
@@ -187,21 +188,10 @@ def shortened(line: str, files: Mapping[str, str]) -> str:
     return line
 
 
-@contextmanager
-def progress(
-    total: int, quiet: bool, what: str = "runs", more: Callable[[], int] = lambda: 0
-) -> Iterator[Callable[[str], None]]:
-    """A bar on a terminal where there is something to wait for; nothing elsewhere. `more` steps follow the first."""
-    if quiet or total < 5 or not sys.stderr.isatty():
-        yield lambda name: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    # Drawn when something is done, for a thread that draws would keep the work from being shared with forks.
-    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-        task = bar.add_task(what, total=total + more())
-        yield lambda name: bar.update(task, advance=1, refresh=True)
+def steps(of: int, what: str) -> Callable[[str], None]:
+    """What to call at the end of each step, for whoever waits on a terminal."""
+    done = count(1)
+    return lambda name: progress.say(what, next(done), of)
 
 
 def put_result(result: Result, args: Namespace) -> None:

@@ -159,8 +159,8 @@ class DrawnSample:
 
 def sample_scores(
     sample: DrawnSample, depths: dict[Measure, int], draws: int, parallel: Map
-) -> tuple[ByMeasure, ByMeasure]:
-    """Scores [draw, run, topic] once judged, and those as judged, [run, topic]."""
+) -> tuple[ByMeasure, ByMeasure, GradeModel]:
+    """Scores [draw, run, topic] once judged, those as judged, [run, topic], and the model."""
     model = sample.fitted()
 
     def work(piece: range | tuple[int, int]) -> ByMeasure:
@@ -183,7 +183,7 @@ def sample_scores(
         scores[m] = corrected(drawn, of_halves, sample.rate)
         for agreement, by_labels in sources:
             scores[m] = joined(scores[m], by_labels[m], agreement)
-    return scores, sample.as_judged(list(depths))
+    return scores, sample.as_judged(list(depths)), model
 
 
 def corrected(draws: Floats, of_halves: Floats, rate: float) -> Floats:

@@ -34,9 +34,10 @@ from fathoms.estimate.backtest_fit import (
 )
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.drawn_sample import DrawnSample, sample_scores
-from fathoms.estimate.frame_documents import FrameDocuments, documents_elsewhere
+from fathoms.estimate.frame_documents import FrameDocuments, documents_elsewhere, others_of
 from fathoms.estimate.grades import GradeModel, fit_grades
 from fathoms.estimate.names import DRAWS, LEVEL
+from fathoms.estimate.open_documents import OpenDocuments
 from fathoms.estimate.probabilities import label_values, scaled
 from fathoms.estimate.sampling_frame import SamplingFrame, sampling_frame
 from fathoms.estimate.score_draws import check_drawable
@@ -103,6 +104,12 @@ class Estimate:
             high=None if self.high is None else self.high[:, places],
         )
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the possible range over all given documents is a bound on what is estimated."""
+        of_run = getattr(self.measure, "universe", "auto") == "run"
+        return not (self.wider or self.measure.range_is in ("approximate", "none") or of_run)
+
     def inside(self, scores: Sequence[Scores]) -> Estimate:
         """The same with the exact score of each run, and inside the range that it has over all given documents."""
         exact = np.stack([one.score for one in scores])
@@ -110,8 +117,8 @@ class Estimate:
         if scores[0].low is None or scores[0].high is None:
             return replace(moved, score=exact)
         low, high = (np.stack([getattr(one, end) for one in scores]) for end in ("low", "high"))
-        if self.wider or self.measure.range_is == "approximate" or getattr(self.measure, "universe", "auto") == "run":
-            return replace(moved, score=exact, low=low, high=high)  # which is no bound on what is estimated
+        if not self.is_bounded:
+            return replace(moved, score=exact, low=low, high=high)
         return replace(
             moved,
             draws=np.clip(moved.draws, low, high),
@@ -152,6 +159,7 @@ class Estimates:
     notes: list[str]
     frame: SamplingFrame | None = None  # what the judged documents are a random sample of, by all signs
     to_depth: int | None = None  # that was asked for
+    open_documents: OpenDocuments | None = None  # None where everything is judged
 
     def __getitem__(self, measure: Measure) -> Estimate:
         return self.by_measure[measure]
@@ -237,11 +245,16 @@ def run_estimates(
     )
     given = list(experiment.runs)
     scores, _ = experiment.scored(measures, [])
+    experiment.release()
     order = [names.index(name) for name in given]
-    estimates = {m: estimate.ordered(order).inside(scores[m]) for m, estimate in work.estimates(depths, draws).items()}
+    estimates, open_documents = work.estimates(depths, draws)
+    for m in depths:  # one by one, since there are many draws
+        estimates[m] = estimates[m].ordered(order).inside(scores[m])
     assumed = experiment.options.pooled is None
     hidden = tuple(work.hidden) if frame is None else ()
-    return Estimates(given, found.topics, estimates, pool, assumed, work.selection, hidden, notes, frame, to_depth)
+    return Estimates(
+        *(given, found.topics, estimates, pool, assumed, work.selection, hidden, notes, frame, to_depth, open_documents)
+    )
 
 
 def judged_elsewhere(experiment: BaseExperiment, documents: Documents, levels: Floats) -> Ints:
@@ -307,10 +320,10 @@ class _Work:
         elsewhere = self.elsewhere.sum()
         return selected(float(elsewhere / (elsewhere + self.documents.judged.sum())))
 
-    def estimates(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+    def estimates(self, depths: dict[Measure, int], draws: int) -> tuple[dict[Measure, Estimate], OpenDocuments | None]:
         documents = self.documents
         if not len(self.open):
-            return self._unchanged(depths, draws)
+            return self._unchanged(depths, draws), None
         if self.frame is not None:
             return self._of_sample(self.frame, depths, draws)
         known = np.flatnonzero(documents.judged)
@@ -332,16 +345,18 @@ class _Work:
         for place, trial in enumerate(trials):
             parts = [one for (at, _), one in zip(pieces, scored, strict=True) if at == place]
             of_trial.append(self._predictions(measures, depths, trial, parts))
+            for part in parts:
+                part.clear()  # there is a copy now, and there are many draws
         truths = [self._truth(measures, trial) for trial in self.hidden]
         estimates = {}
         for measure in measures:
             cases = [
-                (Case(predicted[measure], truth[measure]), trial.name)
+                (Case(predicted.pop(measure), truth[measure]), trial.name)
                 for predicted, truth, trial in zip(of_trial[:-1], truths, self.hidden, strict=True)
             ]
             told = [(case, name) for case, name in cases if not case.predicted.fixed.all()]
             calibration = calibrate([case for case, _ in told], self.selection)
-            predicted = of_trial[-1][measure]
+            predicted = of_trial[-1].pop(measure)
             drawn = calibration.draws(predicted, self.seed)
             point = calibration.point(predicted, drawn)
             check = self_check(calibration, measure)
@@ -351,9 +366,15 @@ class _Work:
             estimates[measure] = Estimate(
                 measure, depths[measure], drawn, point, predicted.score, calibration, check=check
             )
-        return estimates
+        return estimates, self._open_documents(whole, drift, target)
 
-    def _of_sample(self, frame: SamplingFrame, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
+    def _open_documents(self, model: GradeModel, drift: Drift | None, target: Hiding) -> OpenDocuments:
+        max_grade = self.experiment.qrels.max_grade
+        return OpenDocuments(self.found, self.documents, self.elsewhere, max_grade, model, drift, target, self.seed)
+
+    def _of_sample(
+        self, frame: SamplingFrame, depths: dict[Measure, int], draws: int
+    ) -> tuple[dict[Measure, Estimate], OpenDocuments]:
         """From a random sample."""
         documents = self.documents
         assert isinstance(documents, FrameDocuments)
@@ -368,14 +389,18 @@ class _Work:
             max_grade,
             self.seed,
         )
-        drawn, now = sample_scores(sample, depths, draws, self._map)
+        drawn, now, model = sample_scores(sample, depths, draws, self._map)
         beside = bool(self.elsewhere[:, 1:].any())
-        return {
+        estimates = {
             m: Estimate(
                 m, depths[m], drawn[m], drawn[m].mean(axis=0), now[m], none, wider=beside and m.based_on != "utility"
             )
             for m in depths
         }
+        own = others_of(documents, np.zeros_like(self.elsewhere))
+        target = Hiding("what is unjudged", np.flatnonzero(own.judged), np.flatnonzero(~own.judged), 0, is_target=True)
+        model = replace(model, documents=own)
+        return estimates, OpenDocuments(self.found, own, self.elsewhere, max_grade, model, None, target, self.seed)
 
     def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         """Everything is judged: the scores."""
@@ -388,7 +413,7 @@ class _Work:
         }
 
     def _map(self, work: Any, items: Sequence[Any]) -> list[Any]:
-        return parallel_map(work, items, workers=self.experiment.options.workers)
+        return parallel_map(work, items, workers=self.experiment.options.workers, doing="parts of the estimates")
 
     def _fit(self, whole: GradeModel, trial: Hiding) -> tuple[GradeModel, Floats]:
         model = fit_grades(self.documents, trial.known, self.seed, whole)
@@ -454,7 +479,7 @@ class _Work:
                 now[measure][0][0],
                 mean - ideal_alone,
                 ideal_alone - now[measure][0][0],
-                scores - mean,
+                np.subtract(scores, mean, out=scores),
                 float(distance.mean()) if len(distance) else 0.0,
             )
         return predictions

@@ -24,7 +24,7 @@ from fathoms.evidence.evidence import Floats, Ints
 
 MOST_DOCUMENTS = 12_000  # that a regression learns from; of more, a part of the documents that are not relevant
 MOST_STEPS = 8  # grades told apart; of more, neighbours share a step
-BLOCK = 20_000_000  # features held in memory at a time
+BLOCK = 4_000_000  # features held in memory at a time
 CELLS = 1 << 17  # documents times draws that a core's cache holds
 
 Shift = Callable[[slice], Floats]  # [draw, document]: of the first step's logits, for some of the documents

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.base import kernel
 from fathoms.data.qrels import JUDGED, PADDING
 from fathoms.estimate.documents import Documents
 from fathoms.evidence.candidates import Candidates
@@ -16,7 +17,8 @@ from fathoms.evidence.evidence import CHUNK_CELLS, Evidence, Floats, Ints
 from fathoms.evidence.sparse_places import Listed, known_in_all
 from fathoms.measures.base import Measure
 
-CELLS = 8_000_000  # documents times draws that are worked on at a time
+CELLS = 1 << 21  # documents times draws that are worked on at a time,
+DRAWS = 16  # and so many draws at the least
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +75,13 @@ class Judging:
         """Judged documents in all, [draw, topic, level]."""
         n, width = len(levels), len(self.documents.levels)
         topic = self.documents.topic[self.open]
-        drawn = np.empty((n, *self.elsewhere.shape), dtype=np.int64)
-        for of_draw, counts in zip(levels, drawn, strict=True):
-            relevant = np.flatnonzero(of_draw)  # few are
-            cells = topic[relevant] * width + of_draw[relevant]
-            counts[:] = np.bincount(cells, minlength=self.elsewhere.size).reshape(counts.shape)
+        drawn = kernel.count_levels(levels, topic, *self.elsewhere.shape)
+        if drawn is None:
+            drawn = np.empty((n, *self.elsewhere.shape), dtype=np.int64)
+            for of_draw, counts in zip(levels, drawn, strict=True):
+                relevant = np.flatnonzero(of_draw)  # few are
+                cells = topic[relevant] * width + of_draw[relevant]
+                counts[:] = np.bincount(cells, minlength=self.elsewhere.size).reshape(counts.shape)
         drawn[:, :, 0] = np.bincount(topic, minlength=len(self.elsewhere)) - drawn.sum(axis=2)
         return self.known_counts + drawn + more
 
@@ -90,7 +94,7 @@ class Judging:
         found = {measure: (np.empty(shape), np.empty(shape)) for measure in measures}
         nothing = self._codes(np.zeros((1, len(self.open)), dtype=np.int16))
         known: dict[Measure, Floats] = {}
-        step = max(1, CELLS // max(1, len(self._listed_rows)))
+        step = max(DRAWS, CELLS // max(1, len(self._listed_rows)))
         for first in range(0, len(levels), step):
             part = slice(first, first + step)
             codes, counts = self._codes(levels[part]), self._counts(levels[part], 0 if more is None else more[part])
@@ -113,8 +117,26 @@ class Judging:
     def _sums(self, measure: Measure, codes: NDArray[np.int16]) -> Floats:
         """[run, draw and topic]"""
         known = self._in_all(self.known_counts[None])
-        values = measure.tie_value(known)[np.ascontiguousarray(codes.T)]
-        return np.stack([measure.listed_sums(listed, values, known).T.ravel() for listed in self.listed])
+        runs, documents = self._listed_to(None if measure.cutoff == "recall" else measure.k)
+        values = measure.tie_value(known)[np.ascontiguousarray(codes[:, documents].T)]
+        return np.stack([measure.listed_sums(listed, values, known).T.ravel() for listed in runs])
+
+    def _listed_to(self, k: float | None) -> tuple[list[Listed], Ints]:
+        """The places of each run in the first k ranks, and which of the listed documents stand there: these are
+        numbered anew."""
+        if k not in self._by_cutoff:
+            runs = [listed.cut(k) for listed in self.listed]
+            there = np.zeros(len(self._listed_rows), dtype=bool)
+            for listed in runs:
+                there[listed.document] = True
+            number = np.cumsum(there) - 1
+            runs = [replace(listed, document=number[listed.document]) for listed in runs]
+            self._by_cutoff[k] = runs, np.flatnonzero(there)
+        return self._by_cutoff[k]
+
+    @cached_property
+    def _by_cutoff(self) -> dict[float | None, tuple[list[Listed], Ints]]:
+        return {}
 
     def _in_all(self, counts: Ints) -> Evidence:
         """What is known of the topics of each draw, from counts [draw, topic, level]."""

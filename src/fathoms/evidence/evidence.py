@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.base.arrays import Bools as Bools
+from fathoms.base.arrays import Floats as Floats
+from fathoms.base.arrays import Ints as Ints
 from fathoms.base.arrays import distinct, row_sums
 from fathoms.data.qrels import JUDGED, NEGATIVE, PADDING, UNJUDGED
 
 if TYPE_CHECKING:
     from fathoms.data.subtopics import Subtopics
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 MANY_GRADES = 32  # beyond which grades that nobody has given are not tried
 ALONE = -1  # the group of a document that is in no tie group shared by two runs

@@ -140,6 +140,7 @@ class BaseExperiment(Reading):
         self._contents: dict[str, Content] = {}  # and what runs say
         self._all_topics = False  # whether topics that no run answers stay, even with topics=intersect
         self._ranked: dict[str, Ranked] = {}
+        self.spares_memory = False  # nobody will ask for the runs again once a question has what it wants of them
         self._surveys: dict[str, Survey] | None = None
         self._pool: AssumedPool | None = None
         self._universe: UnjudgedKeys | None = None
@@ -286,10 +287,13 @@ class BaseExperiment(Reading):
         """A run's documents in the order of the experiment's policy."""
         if name in self._ranked:
             return self._ranked[name]
-        ranked = rank(self.runs[name], self.qrels, self.options.ties, self.options.used_precision)
+        ranked = self._rank(name)
         if self.keeps(name):
             self._ranked[name] = ranked
         return ranked
+
+    def _rank(self, name: str) -> Ranked:
+        return rank(self.runs[name], self.qrels, self.options.ties, self.options.used_precision)
 
     def by_content(self) -> list[str]:
         """The runs in an order that depends on what they rank and not on their names, for whoever draws lots.
@@ -333,14 +337,22 @@ class BaseExperiment(Reading):
         missing = [name for name in self.runs if self.keeps(name) and name not in self._ranked]
         if missing:
             self.qrels.prepare_lookup()
-            for name, ranked in zip(missing, self.map(self.ranked, missing), strict=True):
-                self._ranked[name] = ranked
+            ranked = self.map(self._rank, missing, doing="reading runs")  # of which forks keep none
+            self._ranked.update(zip(missing, ranked, strict=True))
+
+    def release(self) -> None:
+        """Give back the memory of runs whose files can be read again, where nobody is likely to ask for them. What was
+        made of them stays: documents, evidence, scores."""
+        if self.spares_memory:
+            self._ranked = {name: of for name, of in self._ranked.items() if not self.runs.is_readable(name)}
 
     def map(
         self,
         work: Callable[[str], Result],
         names: Iterable[str] | None = None,
         progress: Callable[[str], None] = lambda name: None,
+        *,
+        doing: str = "runs",
     ) -> list[Result]:
         """`work` on every run's name, several at a time."""
         options = self.options
@@ -349,6 +361,7 @@ class BaseExperiment(Reading):
             self.runs if names is None else names,
             workers=options.workers,
             scheduler=options.scheduler,
+            doing=doing,
             progress=progress,
         )
 
@@ -467,20 +480,28 @@ class BaseExperiment(Reading):
         notes: list[str],
         look: Callable[[Evidence], Any] = lambda evidence: None,
         progress: Callable[[str], None] = lambda name: None,
+        *,
+        ranges: bool = True,
     ) -> tuple[dict[Measure, list[Scores]], list[Any]]:
         """The scores of all runs, of all topics, with ranges over the documents of all runs: each measure scores a run
-        once, whoever asks. And what a `look` at the evidence on each run finds, in the same pass over the runs."""
-        alignment = self.alignment(measures, notes)
+        once, whoever asks. And what a `look` at the evidence on each run finds, in the same pass over the runs. Without
+        `ranges` those that are not known have neither ranges nor values over ties, and nobody else gets them."""
+        alignment = self.alignment(measures, notes, ranges=ranges)
 
         def of_run(ranked: Ranked) -> tuple[dict[Measure, Scores], Any]:
             evidence = self.aligned(ranked, alignment).evidence
             missing = [measure for measure in measures if (ranked.run.name, measure) not in self._scores]
-            return (score_all(evidence, missing, "trec") if missing else {}), look(evidence)
+            return (score_all(evidence, missing, "trec", scores_only=not ranges) if missing else {}), look(evidence)
 
         by_run = self.map_ranked(of_run, progress)
-        for name, (scores, _) in zip(self.runs, by_run, strict=True):
-            self.keep_scores(name, scores)
-        return {m: [self._scores[name, m] for name in self.runs] for m in measures}, [seen for _, seen in by_run]
+        scores = [
+            {m: self._scores[name, m] for m in measures if m not in new} | new
+            for name, (new, _) in zip(self.runs, by_run, strict=True)
+        ]
+        if ranges:
+            for name, of_measures in zip(self.runs, scores, strict=True):
+                self.keep_scores(name, of_measures)
+        return {m: [of_measures[m] for of_measures in scores] for m in measures}, [seen for _, seen in by_run]
 
     def has_universe(self, measures: Sequence[Measure]) -> bool:
         """Whether ranges depend on other runs than the one they are of."""

@@ -41,8 +41,7 @@ def fingerprint(value: Any) -> str:
 Pooled = Annotated[
     Sequence[str] | str | os.PathLike[str] | None,
     Option(
-        "names of the runs that contributed to the pool, one per line (default: those whose first documents are "
-        "judged)",
+        "names of the runs that contributed to the pool (default: inferred, and stated)",
         "FILE",
         parse=Path,
         heading=WHAT_COUNTS,
@@ -50,13 +49,12 @@ Pooled = Annotated[
 ]
 Groups = Annotated[
     Mapping[str, str] | str | os.PathLike[str] | None,
-    Option("each run's team, lines `run<TAB>team`; to leave out whole teams", "FILE", parse=Path),
+    Option("lines `run<TAB>team`, to leave out whole teams", "FILE", parse=Path),
 ]
 TopicGroups = Annotated[
     Mapping[str, Any] | str | os.PathLike[str] | None,
     Option(
-        "groups of topics to look at too: a topic and its group (or several columns of them) per line, with tabs or "
-        "commas between, or JSON; a topics file with such a column will do",
+        "groups of topics to look at too: a topic and its groups per line, with tabs or commas, or JSON",
         "FILE",
         heading=WHAT_COUNTS,
     ),
@@ -64,7 +62,7 @@ TopicGroups = Annotated[
 GroupBy = Annotated[
     Sequence[str] | str | None,
     Option(
-        "the column of --topic-groups that counts (default: all that hold no text); may be repeated",
+        "a column of --topic-groups (default: all without text); may be repeated",
         "COLUMN",
         many=True,
         heading=WHAT_COUNTS,
@@ -73,8 +71,8 @@ GroupBy = Annotated[
 Cluster = Annotated[
     Mapping[str, str] | str | os.PathLike[str] | None,
     Option(
-        "topics that belong together, such as paraphrases or turns of a conversation: lines `topic<TAB>cluster`, or a "
-        "column of --topic-groups. Intervals and tests then take clusters for what is drawn at random",
+        "topics that belong together, such as paraphrases: lines `topic<TAB>cluster`, or a column of --topic-groups; "
+        "intervals and tests then draw clusters",
         "FILE|COLUMN",
         heading=WHAT_COUNTS,
     ),
@@ -82,8 +80,8 @@ Cluster = Annotated[
 Replicates = Annotated[
     Mapping[str, str] | str | os.PathLike[str] | None,
     Option(
-        "runs that are of one system, such as those of several seeds: lines `run<TAB>system`, or how runs are named, "
-        "as '{system}-seed*'. Systems are compared by the means of their runs; repetitions count as drawn at random",
+        "several runs of one system: lines `run<TAB>system`, or how runs are named, as '{system}-seed*'; systems are "
+        "compared by their means",
         "FILE|RULE",
         heading=WHAT_COUNTS,
     ),
@@ -91,41 +89,38 @@ Replicates = Annotated[
 Topics = Annotated[
     choices.Topics,
     Option(
-        "all: every topic of the qrels, and one that a run lacks scores 0 (default); intersect: only topics with "
-        "documents. Then eval averages over each run's own topics, as trec_eval does, and other commands over those "
-        "that any run has",
+        "all: a topic that a run lacks scores 0 (default); intersect: only topics with documents, in eval each run's "
+        "own, as trec_eval",
         heading=WHAT_COUNTS,
     ),
 ]
 Ties = Annotated[
     choices.Ties,
     Option(
-        "order of equal scores: trec (default; document id descending, as trec_eval), run (file order), score-rank (by "
-        "the rank column), expected (mean over all orders; for eval, compare and audit); or rank (that column instead "
-        "of scores)",
+        "order of equal scores: trec (default; id descending, as trec_eval), run (file order), score-rank (rank "
+        "column), expected (mean over all orders); or rank (that column instead of scores)",
         heading=ORDER_OF_DOCUMENTS,
     ),
 ]
 ScorePrecision = Annotated[
     choices.Precision | None,
     Option(
-        "how scores are compared; default float32, as trec_eval, under trec and expected, else float64",
+        "how scores are compared (float32 under trec and expected, as trec_eval; else float64)",
         heading=ORDER_OF_DOCUMENTS,
     ),
 ]
 Bounds = Annotated[
     choices.Bounds | None,
     Option(
-        "how ranges of AP, nDCG and Q are made: exact (default), or Ravana and Moffat's approximation",
+        "ranges of AP, nDCG and Q: exact (default), or Ravana and Moffat's approximation",
         heading=WHAT_COUNTS,
     ),
 ]
 Universe = Annotated[
     str | float | None,
     Option(
-        "unjudged documents that ranges are over: auto (default), those of the runs a statement is about; run, each "
-        "run's own; pair, those of both runs (compare only); all, those of all given runs; N, those and N unseen ones "
-        "per topic; inf, those and any number of unseen ones",
+        "whose unjudged documents ranges are over: of the runs a statement is about (auto, default), of each run, of "
+        "each pair (compare), of all; N or inf add so many unseen ones per topic",
         "auto|run|pair|all|N|inf",
         choices.universe,
         heading=WHAT_COUNTS,
@@ -134,7 +129,7 @@ Universe = Annotated[
 UniverseDepth = Annotated[
     int | None,
     Option(
-        "count only documents that some given run has in its first D ranks (default: at any rank)",
+        "ranges over documents in the first D ranks of some run (default: any rank)",
         "D",
         choices.whole_number,
         heading=WHAT_COUNTS,
@@ -144,16 +139,14 @@ Lenient = Annotated[bool, Option("skip bad lines and later duplicates, and say h
 Subtopics = Annotated[
     bool,
     Option(
-        "judgments are by subtopic: lines `topic subtopic document grade`, for measures of diversity such as "
-        "alpha_nDCG@20",
+        "judgments are `topic subtopic document grade`, for measures such as alpha_nDCG@20",
         heading=FILES,
     ),
 ]
 ExpectJudgments = Annotated[
     str | None,
     Option(
-        "stop unless the judgments have this fingerprint (`fathoms check` prints it; 8 digits will do), for continuous "
-        "integration",
+        "stop unless the judgments have this fingerprint, as `fathoms check` prints it",
         "HASH",
         fingerprint,
         heading=FILES,
@@ -172,7 +165,7 @@ Junk = Annotated[
 Band = Annotated[
     str | float | None,
     Option(
-        "tie the documents of geometric bands of ranks that grow by this factor, such as 1.4",
+        "tie documents in geometric bands of ranks that grow by this factor, such as 1.4",
         "RHO",
         heading=ORDER_OF_DOCUMENTS,
     ),
@@ -182,7 +175,7 @@ Workers = Annotated[int, Option("runs worked on at a time", "N", choices.whole_n
 Scheduler = Annotated[
     str | None,
     Option(
-        "work on a Dask cluster: its scheduler's tcp://host:port, or local:N for one of N processes here",
+        "work on a Dask cluster: tcp://host:port, or local:N for N processes here",
         "ADDRESS",
         scheduler,
         heading=WORK,
@@ -190,7 +183,7 @@ Scheduler = Annotated[
 ]
 Patience = Annotated[
     float,
-    Option("how long to wait for workers of a cluster that has none", "SECONDS", choices.at_least_zero, heading=WORK),
+    Option("how long to wait for workers of the cluster", "SECONDS", choices.at_least_zero, heading=WORK),
 ]
 Seed = Annotated[int, Option("seed of all random draws", "N", from_zero, heading=WORK)]
 

@@ -116,6 +116,7 @@ def score_runs(
         folder=resume,
         heavy=runs.bytes_on_disk > HEAVY and not all(map(experiment.keeps, runs)),
         settings="" if resume is None else _identity(scoring),
+        doing="parts of runs",
         identity=lambda part: repr((part[0], runs.identity(part[0]), getattr(part[1], "args", ()))),
         progress=lambda part: progress(part[0]),
     )
@@ -243,7 +244,9 @@ class Scoring:
             return _ranges(late, evidence, [part.scores[measure].score for measure in late])
 
         parts = [part for of_run in by_run for part in of_run]
-        ranges_of_parts = parallel_map(ranges, parts, workers=options.workers, scheduler=options.scheduler)
+        ranges_of_parts = parallel_map(
+            ranges, parts, workers=options.workers, scheduler=options.scheduler, doing="ranges of runs"
+        )
         ranged = iter(
             replace(part, waiting=None, scores=part.scores | _with_range(part.scores, late, of_part))
             for part, of_part in zip(parts, ranges_of_parts, strict=True)

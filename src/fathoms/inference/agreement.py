@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fathoms.evidence.evidence import Bools, Floats
+from fathoms.base.arrays import Bools, Floats
 from fathoms.inference.significance import Test, p_values, pairs
 
 

@@ -10,9 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from fathoms.base.arrays import ratio
+from fathoms.base.arrays import Floats, ratio
 from fathoms.base.tolerances import ROUNDING
-from fathoms.evidence.evidence import Floats
 
 Correlation = Literal["tau", "tau_a", "tau_ap", "rbo", "spearman", "pearson", "rmse"]
 

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fathoms.base.arrays import distinct
-from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.base.arrays import Bools, Floats, Ints, distinct
 
 RESAMPLES = 2000
 CELLS = 20_000_000  # of resampled tables in memory at a time

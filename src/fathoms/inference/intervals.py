@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fathoms.evidence.evidence import Bools, Floats, Ints
+from fathoms.base.arrays import Bools, Floats, Ints
 from fathoms.inference.paired_tests import Intervals, paired_differences
 from fathoms.inference.significance import (
     CORRECTION_METHODS,

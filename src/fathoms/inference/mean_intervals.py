@@ -12,9 +12,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from fathoms.base.arrays import Floats
 from fathoms.base.rounding import rounded
 from fathoms.base.tolerances import ROUNDING, SAME
-from fathoms.evidence.evidence import Floats
 from fathoms.inference.names import Interval
 
 Intervals = tuple[Floats, Floats]

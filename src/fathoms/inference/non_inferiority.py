@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fathoms.base.arrays import Floats
 from fathoms.base.tolerances import ROUNDING
-from fathoms.evidence.evidence import Floats
 
 STEPS = 60  # of a bisection: beyond the precision of a double
 THIRDS = 40  # of a search for a minimum, near which little changes

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fathoms.evidence.evidence import Floats
+from fathoms.base.arrays import Floats
 
 MOST = 6
 FAR = 3.0  # robust standard deviations

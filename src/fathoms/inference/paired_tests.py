@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from fathoms.base.arrays import Bools, Floats, Ints
 from fathoms.base.tolerances import SAME
-from fathoms.evidence.evidence import Bools, Floats, Ints
 
 DRAWS = 10_000  # of the randomization test and the two bootstraps
 EXACT_FLIPS = 13  # topics up to which all 2^n sign changes are gone through

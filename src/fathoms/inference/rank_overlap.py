@@ -12,10 +12,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from fathoms.base.arrays import ratio, row_sums
+from fathoms.base.arrays import Floats, Ints, ratio, row_sums
 from fathoms.base.choices import RANK_TIES, RankTies, checked, one_of, share
 from fathoms.base.errors import FathomsError
-from fathoms.evidence.evidence import Floats, Ints
 
 V = TypeVar("V", float, Floats)
 

@@ -14,8 +14,8 @@ from math import floor, log, log2, sqrt
 
 import numpy as np
 
+from fathoms.base.arrays import Bools, Floats, Ints
 from fathoms.base.tolerances import SAME
-from fathoms.evidence.evidence import Bools, Floats, Ints
 
 RESAMPLES = 999
 CELLS = 4_000_000  # of pairs times resamples worked on at a time

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fathoms.base.arrays import Floats, Ints
 from fathoms.base.tolerances import SAME
-from fathoms.evidence.evidence import Floats, Ints
 from fathoms.inference.paired_tests import Intervals, paired_differences
 from fathoms.inference.rank_sets import ranks
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fathoms.base.arrays import Floats, Ints
 from fathoms.base.errors import FathomsError
 from fathoms.base.tolerances import SAME
-from fathoms.evidence.evidence import Floats, Ints
 from fathoms.inference.names import CORRECTIONS as CORRECTIONS
 from fathoms.inference.names import TESTS as TESTS
 from fathoms.inference.names import Correction as Correction

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fathoms.base.arrays import Bools, Floats, Ints
 from fathoms.base.tolerances import ROUNDING
-from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.inference.intervals import intervals, tested_levels
 from fathoms.inference.paired_tests import paired_differences
 from fathoms.inference.significance import (

@@ -20,7 +20,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from fathoms.evidence.evidence import Floats
+from fathoms.base.arrays import Floats
 
 MOST_TOPICS = 1_000_000
 FAR = 30.0  # noncentrality up to which scipy's series is taken

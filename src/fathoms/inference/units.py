@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from fathoms.base.arrays import Floats, Ints
 from fathoms.base.errors import FathomsError
 from fathoms.base.tolerances import SAME
-from fathoms.evidence.evidence import Floats, Ints
 from fathoms.inference.mean_intervals import t_quantile
 
 

@@ -1,4 +1,4 @@
-"""What second judgments say, in sentences: whether assessors agree, and what that means for the systems."""
+"""What second judgments say, in sentences: whether assessors agree, and what that means for the runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bandit pooling: each system is an arm of a topic's bandit, and a relevant document its reward.
+"""Bandit pooling: each run is an arm of a topic's bandit, and a relevant document its reward.
 
 Losada, Parapar and Barreiro (2016), Feeling Lucky? Multi-armed Bandits for Ordering Judgements in Pooling-based
 Evaluation. Of a topic, the next document is the first unjudged one of the arm that promises most; its judgment is the

@@ -1,13 +1,13 @@
-"""What is believed of the systems' scores by a measure, while some documents' grades are known by their chances only.
+"""What is believed of the runs' scores by a measure, while some documents' grades are known by their chances only.
 
 A score is a sum over documents, divided by R or an ideal in some measures. With a_i what a unit of gain at document i
-adds to a system's expected score, x(l) the gain of level l, s the score and d(l) the growth of the divisor by a
+adds to a run's expected score, x(l) the gain of level l, s the score and d(l) the growth of the divisor by a
 document of level l, by share, judging document i moves the expected score by
 
     a_i (x(l) - E x) - s (d(l) - E d),
 
 which is exact where there is no divisor. Which documents matter follows from the variance of that over l; the
-covariance of the systems' scores is the sum of it over documents for weighted measures, RTC's closed form for AP, and
+covariance of the runs' scores is the sum of it over documents for weighted measures, RTC's closed form for AP, and
 taken from draws for all others.
 """
 
@@ -35,15 +35,15 @@ from fathoms.measures.normalised import NormalisedSum
 from fathoms.measures.weighted import Weighted
 
 DRAWS = 200
-DENSE = 16  # systems up to which matrices are not worth being sparse
-MOST_IN_CLOSED_FORM = 30  # systems, of which the covariances of AP are worked out rather than drawn
+DENSE = 16  # runs up to which matrices are not worth being sparse
+MOST_IN_CLOSED_FORM = 30  # runs, of which the covariances of AP are worked out rather than drawn
 
 
-Matrix: TypeAlias = Any  # an array, or with many systems a sparse matrix
+Matrix: TypeAlias = Any  # an array, or with many runs a sparse matrix
 
 
 class Grading(NamedTuple):
-    """What grades there are, and what is known of documents that no system has."""
+    """What grades there are, and what is known of documents that no run has."""
 
     levels: Floats  # ascending from 0
     elsewhere: Floats  # [topic, level]: judged documents that are no candidates
@@ -56,9 +56,9 @@ class Grading(NamedTuple):
 class TopicEffects(NamedTuple):
     """How expected scores of a topic follow the grades of its documents."""
 
-    on_sum: Matrix  # [document, system]: a before it is divided
+    on_sum: Matrix  # [document, run]: a before it is divided
     divisor: float
-    score: Floats  # [system]: s
+    score: Floats  # [run]: s
     growth: Floats  # [level]: d
 
     @property
@@ -67,12 +67,12 @@ class TopicEffects(NamedTuple):
         return self.on_sum * (1 / self.divisor if self.divisor > 0 else 0.0)
 
     def times(self, values: Floats, growths: Floats, matrix: NDArray[Any]) -> Floats:
-        """[system, ...]: see `Slopes`."""
+        """[run, ...]: see `Slopes`."""
         gained = self.by_gain.T @ (values * matrix.T).T
         return np.asarray(gained - np.multiply.outer(self.score, growths @ matrix))
 
     def each(self, values: Floats, growths: Floats) -> Floats:
-        """[system, document]: see `Slopes`."""
+        """[run, document]: see `Slopes`."""
         by_gain = self.by_gain.T
         gained = by_gain * values if isinstance(by_gain, np.ndarray) else by_gain.multiply(values).toarray()
         return np.asarray(gained - np.multiply.outer(self.score, growths))
@@ -110,10 +110,10 @@ class Beliefs(ABC):
 
     @abstractmethod
     def covariance(self) -> Floats:
-        """[system, system], of mean scores."""
+        """[run, run], of mean scores."""
 
     def means(self) -> Floats:
-        """[system]: expected mean scores."""
+        """[run]: expected mean scores."""
         return np.asarray(self.expectation.mean(axis=0))
 
     # -- what a judgment changes ------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class Beliefs(ABC):
         return chance[:, : self._present[topic]].sum(axis=1) + self.grading.elsewhere[topic]
 
     def _on_sum(self, topic: int, chance: Floats) -> Matrix:
-        """[document, system]: what a unit of gain adds before it is divided, with these chances [level, column]."""
+        """[document, run]: what a unit of gain adds before it is divided, with these chances [level, column]."""
         n = self._present[topic]
         known = self._known(self._in_all(topic, chance)[None])
         chance = chance[:, :n]
@@ -155,11 +155,11 @@ class Beliefs(ABC):
         return _matrix(self.measure.place_effects(gains, relevant, known), columns, n)
 
     def _score(self, topic: int) -> Floats:
-        """[system]: expected scores of a topic."""
+        """[run]: expected scores of a topic."""
         return self.expectation[topic]
 
     def effect_sizes(self, topic: int, pairs: Floats) -> Floats:
-        """[document]: the variance of what its judgment changes, summed over pairs of systems (a Laplacian)."""
+        """[document]: the variance of what its judgment changes, summed over pairs of runs (a Laplacian)."""
         effects = self.effects(topic)
         chance = self.chance[:, topic, : self._present[topic]]
         x, d = self.values, effects.growth
@@ -200,12 +200,12 @@ class _OpenOnly(NamedTuple):
 
 
 def _matrix(by_rank: Floats, document: Ints, n: int) -> Matrix:
-    """[document, system] from values [system, rank] and whose they are, n past the end of a ranking; sparse where there
-    are many systems, each of which has a small part of the documents."""
+    """[document, run] from values [run, rank] and whose they are, n past the end of a ranking; sparse where there
+    are many runs, each of which has a small part of the documents."""
     k = len(document)
     if k > DENSE:
-        system, rank = np.nonzero((document < n) & (by_rank != 0))
-        return csr_matrix((by_rank[system, rank], (document[system, rank], system)), shape=(n, k))
+        run, rank = np.nonzero((document < n) & (by_rank != 0))
+        return csr_matrix((by_rank[run, rank], (document[run, rank], run)), shape=(n, k))
     matrix = np.zeros((n + 1, k))
     matrix[document, np.arange(k)[:, None]] = by_rank
     return matrix[:n]
@@ -221,7 +221,7 @@ def _quadratic(matrix: Matrix, pairs: Floats) -> Floats:
 
 
 def sandwich(matrix: Matrix, variance: Floats) -> Floats:
-    """[system, system]: A'VA."""
+    """[run, run]: A'VA."""
     if isinstance(matrix, np.ndarray):
         return np.asarray((matrix.T * variance) @ matrix)
     product: Floats = (matrix.T @ matrix.multiply(variance[:, None])).toarray()
@@ -383,16 +383,16 @@ class DrawnBeliefs(Beliefs):
 
     @cached_property
     def _listed(self) -> list[Listed]:
-        """Of each topic the places of all systems, system by system."""
+        """Of each topic the places of all runs, run by run."""
         of_topics = []
         for column, n in zip(self.block.column, self._present, strict=True):
-            system, rank = np.nonzero(column < n)
-            start = np.searchsorted(system, np.arange(len(column) + 1))
-            of_topics.append(Listed(self.block.depth, start, rank + 1, column[system, rank]))
+            run, rank = np.nonzero(column < n)
+            start = np.searchsorted(run, np.arange(len(column) + 1))
+            of_topics.append(Listed(self.block.depth, start, rank + 1, column[run, rank]))
         return of_topics
 
     def _whole(self, topic: int, levels: NDArray[np.int8], counts: Floats) -> Floats:
-        """Scores [draw, system] from whole rankings."""
+        """Scores [draw, run] from whole rankings."""
         column = self.block.column[topic]
         if self.measure.k is not None:
             column = column[:, : int(self.measure.k)]

@@ -2,7 +2,7 @@
 
 The same backtests as those of the estimates (`estimate/backtest.py`). Below a pool, its deeper levels are hidden, and
 say how predictions drift with depth; documents that were chosen one by one are hidden a third at a time. Covariances of
-the systems' scores are then widened until they explain what was seen.
+the runs' scores are then widened until they explain what was seen.
 """
 
 from __future__ import annotations

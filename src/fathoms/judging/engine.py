@@ -1,4 +1,4 @@
-"""The judging engine: which document next, what the judgments so far say of the systems, and how many more it may take.
+"""The judging engine: which document next, what the judgments so far say of the runs, and how many more it may take.
 
 Front ends (the terminal, a page, the studies) talk to this and nothing else. Everything is a function of the ordered
 judgments: an engine that is told the same judgments again is in the same state.
@@ -14,6 +14,7 @@ import numpy as np
 
 from fathoms.base.arrays import distinct
 from fathoms.base.errors import FathomsError
+from fathoms.base.progress import say
 from fathoms.estimate.distribution import Moments, confidence
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
@@ -21,7 +22,7 @@ from fathoms.judging.beliefs import Grading, beliefs_of
 from fathoms.judging.calibrating import calibrate
 from fathoms.judging.grade_chances import UNKNOWN_DRIFT, Grades
 from fathoms.judging.other_assessors import WithOthers, doubt_of, second_chances
-from fathoms.judging.select import STRATEGIES, State, Strategy, laplacian
+from fathoms.judging.select import State, Strategy, laplacian, strategy_named
 from fathoms.judging.strategy_names import DEFAULT
 from fathoms.measures.ap import AP
 from fathoms.measures.base import Measure
@@ -37,7 +38,7 @@ FORECAST_PAIRS = 5  # the least confident pairs, which decide how long it takes
 
 
 class Engine:
-    """State of a judging effort over the candidates of some systems (all by default)."""
+    """State of a judging effort over the candidates of some runs (all by default)."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class Engine:
         seed: int = 0,
         grades: Sequence[float] = (0.0, 1.0),
         rel: float = 1.0,
-        systems: Sequence[int] | None = None,
+        runs: Sequence[int] | None = None,
         labels: Floats | None = None,
         elsewhere: Floats | None = None,
         judgments: Sequence[tuple[int, float]] | None = (),
@@ -63,11 +64,9 @@ class Engine:
         that are no candidates. To `judgments` that are there from the start the model is fitted once, whatever their
         number; None is for those who `load` them next, of which so many are `imported`, made before, from a pool of
         `pool_depth` if it had one.
-        `moments` of the same systems, that no other engine uses any more, save time."""
+        `moments` of the same runs, that no other engine uses any more, save time."""
         if isinstance(strategy, str):
-            if strategy not in STRATEGIES:
-                raise FathomsError(f"there is no strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
-            strategy = STRATEGIES[strategy]
+            strategy = strategy_named(strategy)
         if not 0.5 < until < 1:
             raise FathomsError(f"confidence to reach must lie between 0.5 and 1, found {until:g}")
         if not measures:
@@ -76,7 +75,7 @@ class Engine:
         self.until = until
         self.seed = seed
         self.measures = list(measures)
-        self.block = candidates.block(systems) if moments is None else moments.block
+        self.block = candidates.block(runs) if moments is None else moments.block
         self.names = self.block.names
         if len(self.names) < 2:
             raise FathomsError("judging needs at least two runs to tell apart")
@@ -128,7 +127,8 @@ class Engine:
         self._state = State(self.block, judged, relevant, level, chance, order, self.beliefs)
         self._weight = self.strategy.weight(self._state)
         self.fit()
-        for number, grade in judgments[fitted:]:
+        for done, (number, grade) in enumerate(judgments[fitted:]):
+            say("judgments taken in", fitted + done, len(judgments))
             self.judge(number, grade)
 
     def _arrays(self, judgments: Sequence[tuple[int, float]]) -> tuple[Bools, Ints]:
@@ -252,7 +252,7 @@ class Engine:
         return np.where(self._state.judged | ~self.block.present, 0.0, self._weight.values)
 
     def max_change(self) -> Floats:
-        """[topic, column]: how far judging a document relevant could move the scores of two systems apart, by the
+        """[topic, column]: how far judging a document relevant could move the scores of two runs apart, by the
         first measure."""
         greatest = np.zeros(self.block.number.shape)
         beliefs = self.beliefs[0]
@@ -273,14 +273,14 @@ class Engine:
         most = weights.max(axis=-1)
         return _drawn(weights, self._lot[topic], most), most
 
-    # -- what is known of the systems -------------------------------------------------------------------------
+    # -- what is known of the runs -------------------------------------------------------------------------
 
     def expected(self, measure: int = 0) -> Floats:
-        """Expected mean score by one of the measures, one a system."""
+        """Expected mean score by one of the measures, one a run."""
         return self.beliefs[measure].means()
 
     def confidence(self, measure: int = 0) -> Floats:
-        """[a, b]: the probability that system a has a greater mean score than system b, by one of the measures."""
+        """[a, b]: the probability that run a has a greater mean score than run b, by one of the measures."""
         return confidence(self.beliefs[measure].means(), self._covariance(measure))
 
     def with_others(self, pairs: Sequence[tuple[float, float]], measure: int = 0) -> WithOthers | None:
@@ -308,14 +308,14 @@ class Engine:
         return self.block.number[present], relevant[present]
 
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs of systems that matter: all, or those with the baseline."""
-        systems = range(len(self.names))
+        """The pairs of runs that matter: all, or those with the baseline."""
+        runs = range(len(self.names))
         if self.baseline is not None:
-            return [(self.baseline, other) for other in systems if other != self.baseline]
-        return [(a, b) for a in systems for b in systems if a < b]
+            return [(self.baseline, other) for other in runs if other != self.baseline]
+        return [(a, b) for a in runs for b in runs if a < b]
 
     def open_pairs(self) -> list[tuple[int, int]]:
-        """Those pairs of which by some measure neither system is the better one with the confidence asked for."""
+        """Those pairs of which by some measure neither run is the better one with the confidence asked for."""
         is_open = set().union(*(self._open(place) for place in range(len(self.beliefs))))
         return [pair for pair in self.pairs() if pair in is_open]
 
@@ -326,12 +326,12 @@ class Engine:
 
     def settled(self) -> bool:
         """Whether every pair that matters has the confidence asked for. A model is not trusted before its first fit,
-        nor ours before it has seen as many topics (or all, where systems differ in fewer)."""
+        nor ours before it has seen as many topics (or all, where runs differ in fewer)."""
         enough = not self.strategy.learns or self.judged >= min(EVERY, self.size)
         return enough and self._seen_topics() and not self.open_pairs()
 
     def _seen_topics(self) -> bool:
-        """Whether enough of the topics in which systems differ have judgments; MTC and RTC know no such rule."""
+        """Whether enough of the topics in which runs differ have judgments; MTC and RTC know no such rule."""
         if not isinstance(self._learner, Grades):
             return True
         column = self.block.column
@@ -386,7 +386,7 @@ class Engine:
 
 
 def _deviation(covariance: Floats) -> Floats:
-    """[system, system], of differences."""
+    """[run, run], of differences."""
     own = covariance.diagonal()
     return np.sqrt(np.maximum(own[:, None] + own - 2 * covariance, 0.0))
 

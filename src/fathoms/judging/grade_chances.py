@@ -29,14 +29,14 @@ UNKNOWN_DRIFT = Drift(DRIFT_MEAN, DRIFT_SPREAD, float(np.sqrt(TOPIC_DRIFT)))
 
 
 class Slopes(Protocol):
-    """How systems' expected scores in a topic follow what its documents are worth: [system, document], at work."""
+    """How runs' expected scores in a topic follow what its documents are worth: [run, document], at work."""
 
     def times(self, values: Floats, growths: Floats, matrix: NDArray[Any]) -> Floats:
-        """[system, ...]: the sum over documents of slope times a matrix [document, ...], for what the worth of each
+        """[run, ...]: the sum over documents of slope times a matrix [document, ...], for what the worth of each
         document's grade changes by, and the growth of the ideal with it, both [document]."""
 
     def each(self, values: Floats, growths: Floats) -> Floats:
-        """[system, document]: the same by document, so with the identity."""
+        """[run, document]: the same by document, so with the identity."""
 
 
 class GradeFit(Protocol):
@@ -49,7 +49,7 @@ class GradeFit(Protocol):
         """How expected scores in a topic move with what the model is not sure of; `values` and `growths` by level."""
 
     def covariance(self, directions: Sequence[Any]) -> Floats:
-        """[system, system] of the sums over topics, from all topics' directions."""
+        """[run, run] of the sums over topics, from all topics' directions."""
 
     def levels(self, n: int, seed: int, wanted: Bools) -> NDArray[np.int8]:
         """[draw, topic, column]: levels drawn together for the documents wanted [topic, column] at least, the model's
@@ -100,9 +100,9 @@ def _documents(block: Block, labels: Floats | None, levels: Floats) -> Documents
     n_topics, k, n = block.shape
     row = np.full((n_topics, n + 1), -1)
     row[topic, column] = np.arange(len(topic))
-    here = row[np.arange(n_topics)[:, None, None], block.column]  # [topic, system, rank]
-    _, system, rank = np.nonzero(here >= 0)
-    ranks = csr_matrix((rank + 1.0, (here[here >= 0], system)), shape=(len(topic), k))
+    here = row[np.arange(n_topics)[:, None, None], block.column]  # [topic, run, rank]
+    _, run, rank = np.nonzero(here >= 0)
+    ranks = csr_matrix((rank + 1.0, (here[here >= 0], run)), shape=(len(topic), k))
     least, owner = (part[topic, column] for part in block.least_rank)
     return Documents(
         number=block.number[topic, column],
@@ -169,11 +169,11 @@ class DocumentGrades:
         total: Floats = np.zeros((len(directions[0][1]),) * 2)
         for place, fit in enumerate(self.model.fits):
             shared = sum(of_topic[0][place][0] for of_topic in directions)
-            own = np.stack([of_topic[0][place][1] for of_topic in directions])  # [topic, system, q]
+            own = np.stack([of_topic[0][place][1] for of_topic in directions])  # [topic, run, q]
             reduced = shared - np.einsum("tsj,tjp->sp", own, fit.coupling)
             total += reduced @ fit.shared @ reduced.T + np.einsum("tsj,tjk,trk->sr", own, fit.own, own)
         drift = self.learner.drift
-        by_depth = np.stack([of_topic[1] for of_topic in directions])  # [topic, system]
+        by_depth = np.stack([of_topic[1] for of_topic in directions])  # [topic, run]
         total += drift.spread**2 * np.outer(by_depth.sum(axis=0), by_depth.sum(axis=0))
         total += drift.of_topics**2 * by_depth.T @ by_depth
         return total

@@ -62,7 +62,7 @@ def open_session(
     _check_sample(sample, design, per_topic, first, given, resume)
     runs = experiment.runs
     if len(runs) < 2:
-        raise FathomsError("judging is for telling systems apart, so it takes two runs or more; found one")
+        raise FathomsError("judging is for telling runs apart, so it takes two runs or more; found one")
     given = {name: value for name, value in given.items() if value is not None}
     tables = [read_values(source, lenient=experiment.lenient) for source in labels]
     notes = [] if notes is None else notes

@@ -1,8 +1,8 @@
-"""What if somebody else had judged? How much assessors' errors add to the doubt about which system is ahead.
+"""What if somebody else had judged? How much assessors' errors add to the doubt about which run is ahead.
 
 From documents judged twice we know P(h | g), the chance that another assessor gives grade h where the first gives g. A
 document has then grade h with chance p'(h) = sum_g p(g) P(h | g), whether it is judged (one p(g) is 1) or not. With a_i
-what a unit of gain at document i adds to a system's score, x(h) the gain of grade h, s the score and d(h) the growth of
+what a unit of gain at document i adds to a run's score, x(h) the gain of grade h, s the score and d(h) the growth of
 its divisor, as in `beliefs.py`, grade h at document i adds
 
     a_i x(h) - s d(h)
@@ -30,21 +30,21 @@ PRIOR = 1.0  # documents of each first grade that agree, or not, as all do
 class Doubt(NamedTuple):
     """What other assessors would change, of mean scores."""
 
-    shift: Floats  # [system]
-    covariance: Floats  # [system, system]
+    shift: Floats  # [run]
+    covariance: Floats  # [run, run]
 
 
 class WithOthers(NamedTuple):
-    """What is believed of two systems had another assessor judged, [system, system] but for the shift."""
+    """What is believed of two runs had another assessor judged, [run, run] but for the shift."""
 
     confidence: Floats
-    shift: Floats  # [system], of mean scores
+    shift: Floats  # [run], of mean scores
     deviation: Floats  # of mean differences: as judged
     with_others: Floats  # and had another assessor judged
 
 
 class OtherOpinion(NamedTuple):
-    """Two systems, the better one first, and the probability that it is: as judged, and had another assessor judged."""
+    """Two runs, the better one first, and the probability that it is: as judged, and had another assessor judged."""
 
     better: str
     other: str

@@ -106,7 +106,7 @@ def found_over_predicted(learner: GradeLearner, order: list[tuple[int, int]], le
 class FindAllEngine(Engine):
     """An engine that is done when the share of the relevant documents that is found, by a cautious estimate, is enough.
 
-    Pairs of systems are compared as ever, but play no part in when it stops.
+    Pairs of runs are compared as ever, but play no part in when it stops.
     """
 
     def __init__(self, candidates: Candidates, *args: Any, recall: float = DEFAULT_RECALL, **how: Any) -> None:

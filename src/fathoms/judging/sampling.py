@@ -62,7 +62,7 @@ class JudgingSample:
 
 
 class SampleEngine(Engine):
-    """Compares systems as ever, but chooses nothing: what to judge was drawn beforehand."""
+    """Compares runs as ever, but chooses nothing: what to judge was drawn beforehand."""
 
     def next(self, skip: Collection[int] = (), topic: int | None = None) -> int | None:
         return None

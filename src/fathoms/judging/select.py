@@ -1,7 +1,7 @@
 """Which document to judge next: the strategies.
 
 Pooling, move-to-front and the like ask which documents are likely to be relevant; MTC and RTC ask which judgment tells
-the systems apart. With a_i what a unit of gain at document i adds to the expected difference between two systems
+the runs apart. With a_i what a unit of gain at document i adds to the expected difference between two runs
 (`beliefs.py`; for AP that is c_ii + sum_j c_ij p_j with c_ij = 1 / max(r_i, r_j) - 1 / max(r'_i, r'_j)):
 
 - MTC (Carterette, Allan and Sitaraman 2006; RTC Algorithm 1): the greater of |a_i| where nothing unjudged is relevant,
@@ -9,14 +9,14 @@ the systems apart. With a_i what a unit of gain at document i adds to the expect
 - expected weight: |a_i| with the probabilities there are, over the divisor, for what counts is the score;
 - variance removed: the part of the variance of the difference that goes with the judgment.
 
-For more than two systems the square of a weight is summed over the pairs that are still open; MTC's weight is then the
+For more than two runs the square of a weight is summed over the pairs that are still open; MTC's weight is then the
 greater of the two sums. For several measures the squares are summed too, each over the variance that is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging import bandits
 from fathoms.judging.beliefs import Beliefs
 from fathoms.judging.grade_chances import Grades, LearnerMaker, by_ranks, even_chances, experts
+from fathoms.judging.strategy_names import RBP, strategy_name
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Weight:
 
 
 class InformativeWeight(Weight):
-    """By what a judgment says of the difference between systems, for each measure."""
+    """By what a judgment says of the difference between runs, for each measure."""
 
     def start(self) -> None:
         beliefs = self.state.beliefs
@@ -166,7 +167,7 @@ class DepthWeight(PoolWeight):
 
 
 class RBPWeight(Weight):
-    """The document's RBP weight summed over systems (Moffat, Webber and Zobel 2007, method A)."""
+    """The document's RBP weight summed over runs (Moffat, Webber and Zobel 2007, method A)."""
 
     p = 0.8
 
@@ -179,13 +180,13 @@ class RBPWeight(Weight):
 
 
 class MoveToFrontWeight(Weight):
-    """Move-to-front pooling (Cormack, Palmer and Clarke 1998): judge down one system's ranking of a topic while it
-    yields relevant documents; a document that is not relevant puts the system behind the others."""
+    """Move-to-front pooling (Cormack, Palmer and Clarke 1998): judge down one run's ranking of a topic while it
+    yields relevant documents; a document that is not relevant puts the run behind the others."""
 
     def start(self) -> None:
         n_topics, k, _ = self.state.block.shape
         self.priority = np.zeros((n_topics, k))
-        self.front = np.zeros((n_topics, k))  # 1/2 for the system that yielded the last document, if it was relevant
+        self.front = np.zeros((n_topics, k))  # 1/2 for the run that yielded the last document, if it was relevant
         for topic, column in self.state.order:
             self._tell(topic, column)
         for topic in range(n_topics):
@@ -196,25 +197,25 @@ class MoveToFrontWeight(Weight):
         self._weigh(topic)
 
     def _asking(self, topic: int, columns: slice) -> Floats:
-        """How much each system wants each document, [system, column]: priority, then front, then rank decide."""
+        """How much each run wants each document, [run, column]: priority, then front, then rank decide."""
         rank = self.state.block.rank[topic, :, columns]
         return np.where(rank > 0, (self.priority[topic] + self.front[topic])[:, None] + 1.0 / (rank + 2.0), -np.inf)
 
     def _tell(self, topic: int, column: int) -> None:
-        """The system that asked for the document most gets the credit or the blame."""
-        system = self._asking(topic, slice(column, column + 1)).argmax()
+        """The run that asked for the document most gets the credit or the blame."""
+        run = self._asking(topic, slice(column, column + 1)).argmax()
         self.front[topic] = 0.0
         if self.state.relevant[topic, column]:
-            self.front[topic, system] = 0.5
+            self.front[topic, run] = 0.5
         else:
-            self.priority[topic, system] -= 1
+            self.priority[topic, run] -= 1
 
     def _weigh(self, topic: int) -> None:
         self.values[topic] = self._asking(topic, slice(None)).max(axis=0)
 
 
 class HedgeWeight(Weight):
-    """Hedge-style (Aslam, Pavlu and Savell 2003): systems lose weight by the loss of what they ranked high, and the
+    """Hedge-style (Aslam, Pavlu and Savell 2003): runs lose weight by the loss of what they ranked high, and the
     document with the greatest weighted loss to be expected is judged."""
 
     rate = 0.1
@@ -282,6 +283,7 @@ SPARCK_JONES = (
     "Spärck Jones and van Rijsbergen (1975), Report on the Need for and Provision of an Ideal Test Collection"
 )
 
+MOFFAT_2007 = "Moffat, Webber and Zobel (2007), Strategic System Comparisons via Targeted Relevance Judgments, SIGIR"
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
@@ -318,21 +320,15 @@ STRATEGIES: dict[str, Strategy] = {
         ),
         Strategy(
             "hedge",
-            "hedge: systems that ranked relevant documents high decide",
-            "Aslam, Pavlu and Savell (2003), A Unified Model for Metasearch, Pooling, and System Evaluation, CIKM",
+            "hedge: runs that ranked relevant documents high decide",
+            "Aslam, Pavlu and Savell (2003), A Unified Model for Metasearch, Pooling, and Run Evaluation, CIKM",
             HedgeWeight,
             Grades,
         ),
+        Strategy("rbp", "summed RBP weights", MOFFAT_2007, RBPWeight, Grades),
+        Strategy("maxmean", "bandits: the run of the best record", bandits.CITATION, MaxMeanWeight, Grades),
         Strategy(
-            "rbp",
-            "summed RBP weights",
-            "Moffat, Webber and Zobel (2007), Strategic System Comparisons via Targeted Relevance Judgments, SIGIR",
-            RBPWeight,
-            Grades,
-        ),
-        Strategy("maxmean", "bandits: the system of the best record", bandits.CITATION, MaxMeanWeight, Grades),
-        Strategy(
-            "maxmean-ns", "bandits: the system of the best recent record", bandits.CITATION, RecentMaxMeanWeight, Grades
+            "maxmean-ns", "bandits: the run of the best recent record", bandits.CITATION, RecentMaxMeanWeight, Grades
         ),
         Strategy("thompson", "bandits: Thompson sampling", bandits.CITATION, ThompsonWeight, Grades),
         Strategy(
@@ -346,8 +342,17 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
+def strategy_named(name: str) -> Strategy:
+    """One of STRATEGIES, or `rbp(p=0.95)`, which has another p."""
+    given = RBP.fullmatch(strategy_name(name))
+    if given is None:
+        return STRATEGIES[name]
+    weight = type("RBPWeight", (RBPWeight,), {"p": float(given[1])})
+    return replace(STRATEGIES["rbp"], name=name, weight=weight)
+
+
 def laplacian(pairs: Sequence[tuple[int, int]], k: int) -> Floats:
-    """Of the graph whose edges are these pairs of systems: x'Lx is the sum over them of squared differences."""
+    """Of the graph whose edges are these pairs of runs: x'Lx is the sum over them of squared differences."""
     edges = np.zeros((k, k))
     for a, b in pairs:
         edges[a, b] += 1

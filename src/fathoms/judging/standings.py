@@ -1,4 +1,4 @@
-"""How systems compare, as an engine sees it that knows the answers of a session."""
+"""How runs compare, as an engine sees it that knows the answers of a session."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fathoms.judging.state import JudgingState
 
 
 class PairStanding(NamedTuple):
-    """Two systems, the better one first, and the probability that it is, by a measure."""
+    """Two runs, the better one first, and the probability that it is, by a measure."""
 
     better: str
     other: str
@@ -71,7 +71,7 @@ def _better_first(engine: Engine, measure: int) -> Iterator[tuple[int, int]]:
 
 
 def expected_scores(engine: Engine, measure: int = 0) -> list[tuple[str, float]]:
-    """Systems and the mean score to expect of them by a measure, best first."""
+    """Runs and the mean score to expect of them by a measure, best first."""
     values = zip(engine.names, engine.expected(measure).tolist(), strict=True)
     return sorted(values, key=lambda item: -item[1])
 
@@ -85,7 +85,7 @@ def is_settled(engine: Engine, state: JudgingState) -> bool:
 
 
 def count_settled(pairs: Sequence[PairStanding], until: float) -> tuple[int, int]:
-    """How many pairs of systems there are, and how many of them are settled by every measure."""
+    """How many pairs of runs there are, and how many of them are settled by every measure."""
     everyone = {frozenset((pair.better, pair.other)) for pair in pairs}
     still_open = {frozenset((pair.better, pair.other)) for pair in pairs if pair.confidence < until}
     return len(everyone), len(everyone) - len(still_open)

@@ -3,6 +3,10 @@
 tests/cli/test_common_registries.py sees that they are those of the registry in `select`.
 """
 
+import re
+
+from fathoms.base.errors import FathomsError
+
 STRATEGIES = (
     "fusion",
     "expected",
@@ -19,3 +23,11 @@ STRATEGIES = (
     "find-all",
 )
 DEFAULT = "fusion"
+RBP = re.compile(r"rbp\(p=(0?\.[0-9]+)\)")  # with another p than the default
+
+
+def strategy_name(name: str) -> str:
+    """The name of a strategy; an error says which there are."""
+    if name not in STRATEGIES and RBP.fullmatch(name) is None:
+        raise FathomsError(f"there is no strategy {name!r}; there are {', '.join(STRATEGIES)}")
+    return name

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from fathoms.base import kernel
 from fathoms.base.arrays import columns_at, ratio, row_sums
 from fathoms.base.errors import FathomsError
 from fathoms.evidence.evidence import ALONE, Bools, Evidence, Floats, Ints, MixedGroups
@@ -17,7 +18,7 @@ from fathoms.measures.stretches import Around, Stretches
 from fathoms.measures.ties import pair_change
 
 if TYPE_CHECKING:
-    from fathoms.evidence.pairs import PairEvidence
+    from fathoms.evidence.pairs import PairEvidence, RankingBlock
     from fathoms.evidence.sparse_places import Listed
 
 
@@ -110,18 +111,25 @@ class AP(Binary, Normalised):
 
         return greatest_pairwise(pair, relevant, coefficients, limits, below, depth)
 
+    def bounds_of_pairs(self, block: RankingBlock, a: Ints, b: Ints, unjudged: Ints) -> Floats | None:
+        evidence = block.evidence()
+        if type(self) is not AP or self.k is not None or self.bounds != "exact" or not self.can_be_relevant(evidence):
+            return None
+        holds = np.where(block.unjudged, 2, self.relevant(evidence)[block.code_rows])
+        return kernel.precision_bounds(block.rank, block.place, holds, self._R(evidence), a, b, unjudged)
+
     def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:
         from fathoms.measures.differences import at_ranks, greatest_quadratic
 
-        one = pair.unranked
-        if self.needs_pool or not self.can_be_relevant(one):
+        unranked = pair.unranked
+        if self.needs_pool or not self.can_be_relevant(unranked):
             return None
         inverse = 1 / np.arange(1, (pair.width if self.k is None else int(self.k)) + 1)
-        known = (self.relevant(one)[pair.codes] > 0) & ~pair.unjudged
+        known = (self.relevant(unranked)[pair.codes] > 0) & ~pair.unjudged
         of_a, of_b = (at_ranks(inverse, rank) for rank in (pair.rank_a, pair.rank_b))
         sums = greatest_quadratic(of_a, of_b, known, columns)
         m = np.arange(sums.shape[1])
-        return ratio(sums, self._norm(self._R(one)[:, None] + m + others[:, None]))
+        return ratio(sums, self._norm(self._R(unranked)[:, None] + m + others[:, None]))
 
     def predicted(self, evidence: Evidence, gains: Floats) -> Floats:
         """Beyond the paper: the expected sum of precisions, documents independent, over the expected R.

@@ -21,7 +21,7 @@ from fathoms.measures.params import Param, check_value, normal_value, show_value
 from fathoms.measures.ties import DRAWS, arranged, simulated, worst_and_best
 
 if TYPE_CHECKING:
-    from fathoms.evidence.pairs import PairEvidence
+    from fathoms.evidence.pairs import PairEvidence, RankingBlock
     from fathoms.evidence.sparse_places import Listed
 
 Basis = Literal["recall", "utility", "neither"]
@@ -253,6 +253,11 @@ class Measure(ABC):
         """The most that A - B can be over every way of judging, [row, limit], with a grade above 0 for at most as many
         documents as each limit says; None where nothing is known of a difference but the two ranges.
         """
+        return None
+
+    def bounds_of_pairs(self, block: RankingBlock, a: Ints, b: Ints, unjudged: Ints) -> Floats | None:
+        """[pair]: the most that A - B can be, from `greatest_difference` and the two ranges, for rankings of which
+        `unjudged` documents may turn out relevant; None where they have to be put side by side for it."""
         return None
 
     def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:

@@ -127,11 +127,11 @@ class BPM(Graded):
     def _running(self, evidence: Evidence, gains: Floats) -> tuple[Floats, Ints]:
         """Gain found by each of the first k ranks, and these; those past the end of all rankings are one column."""
         n = self.depth_read(evidence)
-        found = np.cumsum(gains[:, :n], axis=1)
+        gain = np.cumsum(gains[:, :n], axis=1)
         places = np.arange(1, n + 1)
         if n < int(self.k or 0):
-            return np.hstack([found, found[:, -1:]]), np.append(places, int(self.k or 0))
-        return found, places
+            return np.hstack([gain, gain[:, -1:]]), np.append(places, int(self.k or 0))
+        return gain, places
 
 
 class Nearly(Graded):

@@ -338,8 +338,8 @@ def set_recall(r: Rankings, _: None) -> Floats:
 
 
 def set_average_precision(r: Rankings, _: None) -> Floats:
-    found = r.found.astype(np.float64)
-    return ratio(found * found, r.retrieved * r.total)
+    relevant_retrieved = r.found.astype(np.float64)
+    return ratio(relevant_retrieved**2, r.retrieved * r.total)
 
 
 def set_f(r: Rankings, numbers: tuple[float, ...]) -> Floats:

@@ -33,6 +33,7 @@ from fathoms.measures.differences import NO_LIMIT, at_ranks
 from fathoms.measures.weighted import Weighted
 from fathoms.pairs.differences import (
     ENDLESS,
+    ENUMERATED,
     comparable,
     difference,
     enumerated,
@@ -247,7 +248,9 @@ class Ranges:
             return {}
         self.count_shared(work)
         batches = self.batches(self.topics, runs)
-        by_batch = parallel_map(of_batch, batches, workers=self.workers, progress=done)
+        by_batch = parallel_map(
+            of_batch, batches, workers=self.workers, doing="topics of the ranges of differences", progress=done
+        )
         return {measure: np.concatenate([of[i] for of in by_batch], axis=-1) for i, measure in enumerate(work)}
 
     def _of_some(self, measure: Measure, work: Callable[..., Floats], a: Ints, b: Ints) -> Floats:
@@ -288,6 +291,14 @@ class Ranges:
         bounds = np.zeros(len(a))
         apart = np.flatnonzero(~same_rankings(measure, block, a, b, over_ties))
         a, b, others = a[apart], b[apart], others[apart]
+        if not over_ties and self.universe.depth is None and "universe" in measure.params:
+            unjudged = block.unjudged_of_both(a, b)
+            quickly = measure.bounds_of_pairs(block, a, b, unjudged + others)
+            if quickly is not None:
+                endless = others >= ENDLESS  # what one divides by makes any difference vanish
+                bounds[apart] = np.where(endless, np.maximum(quickly, 0.0), quickly)
+                few = unjudged <= np.log2(ENUMERATED) if one_by_one else np.zeros(len(a), dtype=bool)
+                apart, a, b, others = apart[few], a[few], b[few], others[few]
         for rows, pair in pairs_to_depth(measure, block, a, b, others, self.universe, over_ties=over_ties):
             bounds[apart[rows]] = upper_bounds(measure, pair, NO_LIMIT, over_ties, one_by_one)[:, 0]
         return bounds
@@ -431,7 +442,9 @@ class Ranges:
                 return of_pair, np.maximum(lead_lost, 0.0)
 
             parts = topic_batches(self.documents, self.topics[looked_at], runs, CELLS)
-            for rows, lost in parallel_map(changes, parts, workers=self.workers):
+            for rows, lost in parallel_map(
+                changes, parts, workers=self.workers, doing="topics of judgings that reverse differences"
+            ):
                 total -= np.bincount(rows, lost, minlength=len(total))
             start, step = start + step, 2 * step
         return np.asarray(total <= SAME * n_topics)

@@ -54,8 +54,10 @@ def observe(
     progress: Callable[[str], None] = lambda run: None,
     *,
     depths: bool = False,
+    ranges: bool = True,
 ) -> Observed:
-    """Look at each run on its own, a few at a time; at other depths too if asked."""
+    """Look at each run on its own, a few at a time; at other depths too if asked, and without the ranges of its own
+    scores where these are not needed."""
     experiment.lay_out()
     qrels, options = experiment.qrels, experiment.options
     notes = list(qrels.notes)
@@ -65,7 +67,8 @@ def observe(
         return [m.at_depths(evidence, other_depths(m)).mean(axis=0) for m in deeper]
 
     documents = experiment.documents()
-    scores, by_run = experiment.scored(measures, notes, means, progress)
+    ranges = ranges or options.ties == "expected" or any(m.needs_pool for m in measures)
+    scores, by_run = experiment.scored(measures, notes, means, progress, ranges=ranges)
     notes += experiment.topic_notes()
     values = {m: np.stack([_values(m, of_run, options.ties) for of_run in of]) for m, of in scores.items()}
     at_depths = {m: np.stack([of_run[i] for of_run in by_run]) for i, m in enumerate(deeper)}

@@ -14,6 +14,7 @@ from fathoms.evidence.evidence import Floats
 from fathoms.evidence.order import Ties
 from fathoms.experiment.base import BaseExperiment
 from fathoms.inference.correlation import Correlation, correlation
+from fathoms.inference.half_topics import FUZZINESS, SPLITS
 from fathoms.measures.parse import parse_measure
 from fathoms.papers import depth_printed as in_paper
 from fathoms.papers.bench import by_name
@@ -40,7 +41,7 @@ from fathoms.papers.exhibits import panes as figure
 from fathoms.papers.printing import Column
 from fathoms.questions.audit.findings import Spread, changes, found_by_depth, pooling_outcomes
 from fathoms.questions.audit.leave_out import contributions, leave_out
-from fathoms.questions.depth.analysis import panes, volatility
+from fathoms.questions.depth.analysis import halves_by_depth, panes, volatility
 
 PAPER = "Lu, Moffat and Culpepper (2016), The Effect of Pooling and Evaluation Depth on IR Metrics"
 DEEP = 20  # a pool deeper than this is a deep one, which Table 5 cuts to SHALLOW
@@ -497,6 +498,7 @@ def _tables_7_and_8(result: Study, collections: Sequence[Collection]) -> None:
                 ],
                 in_paper=printed,
             )
+    _table_d(result, pools)
     result.add(
         "tableB",
         "lengths of condensed runs, over systems and topics",
@@ -509,6 +511,36 @@ def _tables_7_and_8(result: Study, collections: Sequence[Collection]) -> None:
             Column("Longest", "longest"),
         ],
         in_paper=in_paper.CONDENSED_LENGTHS,
+    )
+
+
+def _table_d(result: Study, pools: Sequence[PoolOf]) -> None:
+    """The figures of the literature that the ratios build on: error rate and ties by halves of the topics."""
+    rows = []
+    for pool in pools:
+        ladder = [k for k in LADDER if k in pool.tables.depths]
+        for name in SIX:
+            ratios = panes(pool.tables, name, pool.reference, depths=ladder)
+            for k, row, halves in zip(ladder, ratios, halves_by_depth(pool.tables, name, ladder), strict=True):
+                shares = (row["discrimination"], halves.error_rate, halves.tied)
+                rows.append((pool.collection, pool.d, k, name, *(100 * share for share in shares)))
+    result.add(
+        "tableD",
+        "error rate and ties by halves of the topics",
+        ["collection", "d", "k", "measure", "discrimination", "error_rate", "tied"],
+        rows,
+        note="Percent of pairs of systems. Error rate: the halves of a random split order them in opposite ways, over "
+        f"{SPLITS} splits (Voorhees and Buckley 2002). Tied: means of a half within {FUZZINESS:.0%} of each other "
+        "(Buckley and Voorhees 2000); a pair that a half takes for tied is no error.",
+        layout=[
+            Column("Collection", "collection"),
+            Column("d", "d"),
+            Column("k", "k"),
+            Column("Measure", "measure"),
+            Column("Disc.", "discrimination", 1),
+            Column("Error rate", "error_rate", 1),
+            Column("Tied", "tied", 1),
+        ],
     )
 
 

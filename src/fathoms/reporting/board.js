@@ -1,4 +1,4 @@
-// Against which system the marks of the leaderboard are: the first, or one that is chosen.
+// Against which run the marks of the leaderboard are: the first, or one that is chosen.
 "use strict";
 (() => {
   const { data } = window.fathoms;

@@ -27,14 +27,23 @@ from fathoms.questions.compare.words import lacking
 from fathoms.questions.depth.stability import STABLE, stable_from
 from fathoms.questions.rank.words import span
 from fathoms.questions.ties import words as tie_sentences
-from fathoms.reporting.story import FAR_LESS, TOP_PLACES, expected_ahead, judged_shares
-from fathoms.reporting.verdicts import ahead, leaders, of_run, other_run, rivals
+from fathoms.reporting.verdicts import (
+    FAR_LESS,
+    TOP_PLACES,
+    ahead,
+    expected_ahead,
+    judged_shares,
+    leaders,
+    of_run,
+    other_run,
+    rivals,
+)
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
 
 MOST = 10
-RIVALS = 3  # systems next to the first one that get a sentence each
+RIVALS = 3  # runs next to the first one that get a sentence each
 NAMED = 5
 NOT_CLAIMED: dict[Verdict, str] = {"open": "not significant", "fragile": "fragile", "tie": "equal"}
 
@@ -75,7 +84,7 @@ def claims(report: Report, measure: Measure) -> list[Claim]:
     return sorted(made[:MOST], key=lambda claim: claim.may_not)
 
 
-# -- the first system and its score -----------------------------------------------------------------------------------
+# -- the first run and its score -----------------------------------------------------------------------------------
 
 
 def _topics(report: Report) -> str:
@@ -86,7 +95,7 @@ def _once_judged(report: Report, measure: Measure) -> str:
     """What estimates are about, in words; nothing where there are none."""
     depth = None if report.comparison is None else report.comparison.to_depth.get(measure.name)
     runs = len(report.evaluation.runs)
-    whose = "its documents" if runs == 1 else f"the documents of these {runs:,} systems"
+    whose = "its documents" if runs == 1 else f"the documents of these {runs:,} runs"
     return f"once {whose} are judged" + ("" if depth is None else f" down to rank {depth:,}")
 
 
@@ -130,7 +139,7 @@ def _score(report: Report, measure: Measure) -> Claim:
     best = report.ranked(measure)[0]
     first = leaders(report, measure)
     score = f"{best.mean(measure)['score'] or 0.0:.4f} with unjudged documents counted as not relevant"
-    of = f"of the {len(report.evaluation.runs):,} systems"
+    of = f"of the {len(report.evaluation.runs):,} runs"
     if report.comparison is None:
         words = f"{_topics(report)}, {best.run} has {measure.name} {score}"
     elif len(first) > 1:
@@ -149,7 +158,7 @@ def _score(report: Report, measure: Measure) -> Claim:
 
 
 def _rivals(report: Report, measure: Measure, made: Comparison) -> list[Claim]:
-    """The first system against those next to it."""
+    """The first run against those next to it."""
     first, *others = [run.run for run in report.ranked(measure)]
     pairs = {other_run(pair, first): pair for pair in of_run(report, measure, first)}
     return [_pair(report, measure, made, pairs[name]) for name in others[:RIVALS]]
@@ -257,7 +266,7 @@ def _pair_evidence(report: Report, measure: Measure, made: Comparison, pair: Pai
 def _fragility(pair: Pair) -> str:
     """How many documents it takes to reverse the sign."""
     if pair.reversible == "no":
-        return "no judging of the two systems' documents reverses the sign"
+        return "no judging of the two runs' documents reverses the sign"
     if pair.fragility_low is None:
         return ""
     low, high = int(pair.fragility_low), None if pair.fragility_high is None else int(pair.fragility_high)
@@ -268,7 +277,7 @@ def _fragility(pair: Pair) -> str:
 
 
 def _all_others(report: Report, measure: Measure, made: Comparison) -> list[Claim]:
-    """How many systems the first one is better than, and whether it is the best of all."""
+    """How many runs the first one is better than, and whether it is the best of all."""
     best = report.ranked(measure)[0].run
     pairs = of_run(report, measure, best)
     counts = Counter(pair.verdict for pair in pairs)
@@ -283,7 +292,7 @@ def _all_others(report: Report, measure: Measure, made: Comparison) -> list[Clai
     )
     claims_made = []
     if claimed:
-        whom = f"all {others:,} other systems" if claimed == others else f"{claimed:,} of the {others:,} other systems"
+        whom = f"all {others:,} other runs" if claimed == others else f"{claimed:,} of the {others:,} other runs"
         claim = f"{_topics(report)}, {best} has higher {measure.name} than {whom} ({_tested(made, measure)}, alpha "
         claim += f"{made.alpha:g}); "
         if measure.name in made.to_depth:
@@ -297,14 +306,14 @@ def _all_others(report: Report, measure: Measure, made: Comparison) -> list[Clai
         certain = counts["certain"]
         if certain:
             many = "any of them" if certain == claimed > 1 else f"{certain:,} of them" if claimed > 1 else "it"
-            claim += f", and no judging of the two systems' documents and no order of tied documents reverses {many}"
+            claim += f", and no judging of the two runs' documents and no order of tied documents reverses {many}"
         claims_made.append(Claim("all", f"{claim}.", evidence))
     if claimed < others:
         left = rivals(report, measure)
         why = [f"{counts[verdict]:,} {words}" for verdict, words in NOT_CLAIMED.items() if counts[verdict]]
         claim = (
-            f"May not be claimed: that {best} is the best of the {others + 1:,} systems by {measure.name}. "
-            f"{_topics(report)}, {pluralise(others - claimed, 'difference')} from other systems cannot be claimed "
+            f"May not be claimed: that {best} is the best of the {others + 1:,} runs by {measure.name}. "
+            f"{_topics(report)}, {pluralise(others - claimed, 'difference')} from other runs cannot be claimed "
             f"({', '.join(why)}; {_tested(made, measure)}, alpha {made.alpha:g}): {some([n for n, _ in left], NAMED)}."
         )
         claims_made.append(Claim("best", claim, evidence, may_not=True))
@@ -312,7 +321,7 @@ def _all_others(report: Report, measure: Measure, made: Comparison) -> list[Clai
 
 
 def _stays_first(report: Report, measure: Measure) -> list[Claim]:
-    """Systems that the estimates put ahead of the first one, as the scores of thinly judged runs often hide."""
+    """Runs that the estimates put ahead of the first one, as the scores of thinly judged runs often hide."""
     best = report.ranked(measure)[0].run
     ahead_of_it = expected_ahead(report, measure)
     if not ahead_of_it:
@@ -320,7 +329,7 @@ def _stays_first(report: Report, measure: Measure) -> list[Claim]:
     listed = some([f"{name} ({chance:.2f})" for name, chance in ahead_of_it], NAMED)
     words = (
         f"May not be claimed: that {best} has the highest {measure.name} once more is judged. {_topics(report)}, "
-        f"{_once_judged(report, measure)}, estimates put {pluralise(len(ahead_of_it), 'system')} ahead of it "
+        f"{_once_judged(report, measure)}, estimates put {pluralise(len(ahead_of_it), 'run')} ahead of it "
         f"(probability in brackets): {listed}."
     )
     names = [best, *(name for name, _ in ahead_of_it[:NAMED])]
@@ -335,7 +344,7 @@ def _stays_first(report: Report, measure: Measure) -> list[Claim]:
 
 
 def _ranks(report: Report, measure: Measure) -> list[Claim]:
-    """Which systems may be the best on topics like these, and how far down the first one may be."""
+    """Which runs may be the best on topics like these, and how far down the first one may be."""
     ranking, standings = report.ranking, report.standings(measure)
     if ranking is None or not standings:
         return []
@@ -344,7 +353,7 @@ def _ranks(report: Report, measure: Measure) -> list[Claim]:
     own, level = standings[best], f"{100 * (1 - ranking.alpha):g}%"
     evidence: Evidence = (
         ("topics", f"{ranking.topics:,}"),
-        ("method", f"{level} confidence sets of the ranks of all {n:,} systems at once, resampled topics"),
+        ("method", f"{level} confidence sets of the ranks of all {n:,} runs at once, resampled topics"),
         (f"ranks of {best} over topics", span(own.rank_ci_low, own.rank_ci_high)),
         (f"likely ranks of {best} over judging", span(own.likely_rank_low, own.likely_rank_high)),
         (f"possible ranks of {best} over judging and ties", span(own.rank_low, own.rank_high)),
@@ -353,15 +362,13 @@ def _ranks(report: Report, measure: Measure) -> list[Claim]:
     evidence = tuple((label, value) for label, value in evidence if value)
     by = f"{measure.name} as judged, {pluralise(ranking.topics, 'topic')}"
     if len(candidates) == n:
-        words = (
-            f"May not be claimed: that any of the {n:,} systems is not the best on topics like these ({by}, {level} "
-        )
+        words = f"May not be claimed: that any of the {n:,} runs is not the best on topics like these ({by}, {level} "
         return [Claim("ranks", f"{words}confidence sets of ranks).", evidence, may_not=True)]
     if len(candidates) == 1:
-        words = f"With {level} confidence {best} is the best of the {n:,} systems on topics like these"
+        words = f"With {level} confidence {best} is the best of the {n:,} runs on topics like these"
     else:
         words = (
-            f"With {level} confidence the best of the {n:,} systems on topics like these is one of {len(candidates):,} "
+            f"With {level} confidence the best of the {n:,} runs on topics like these is one of {len(candidates):,} "
             f"({some(candidates, NAMED)}), and {best} is among the first {own.rank_ci_high:,}"
         )
     return [Claim("ranks", f"{words} ({by}; simultaneous confidence sets of ranks).", evidence)]
@@ -375,8 +382,8 @@ def _order(report: Report, measure: Measure, made: Comparison) -> list[Claim]:
     if len(pairs) < 2 or claimed == len(pairs):
         return []
     words = (
-        f"May not be claimed: the ranking of the {len(pairs) + 1:,} systems by {measure.name} as a whole. "
-        f"{_topics(report)}, {claimed:,} of {len(pairs):,} differences between a system and the next can be claimed "
+        f"May not be claimed: the ranking of the {len(pairs) + 1:,} runs by {measure.name} as a whole. "
+        f"{_topics(report)}, {claimed:,} of {len(pairs):,} differences between a run and the next can be claimed "
         f"({_tested(made, measure)}, alpha {made.alpha:g})."
     )
     evidence = tuple(Counter(pair.verdict for pair in pairs).items())
@@ -387,7 +394,7 @@ def _order(report: Report, measure: Measure, made: Comparison) -> list[Claim]:
 
 
 def _thinly_judged(report: Report, measure: Measure) -> list[Claim]:
-    """The system of which least is judged, if that is far less than of the first one."""
+    """The run of which least is judged, if that is far less than of the first one."""
     best = report.ranked(measure)[0].run
     shares = judged_shares(report)
     if best not in shares:
@@ -409,7 +416,7 @@ def _thinly_judged(report: Report, measure: Measure) -> list[Claim]:
 
 
 def _other_measures(report: Report, measure: Measure) -> list[Claim]:
-    """Another measure by which some system can be claimed better than the first one."""
+    """Another measure by which some run can be claimed better than the first one."""
     best = report.ranked(measure)[0].run
     for other in report.measures:
         pairs = [p for p in of_run(report, other, best) if p.verdict in CLAIMED and ahead(p)[0] != best]
@@ -417,7 +424,7 @@ def _other_measures(report: Report, measure: Measure) -> list[Claim]:
             names = [ahead(pair)[0] for pair in pairs]
             words = (
                 f"May not be claimed: that {best} is best whatever the measure. {_topics(report)}, by {other.name} "
-                f"{pluralise(len(names), 'system')} can be claimed better than it: {some(names, NAMED)}."
+                f"{pluralise(len(names), 'run')} can be claimed better than it: {some(names, NAMED)}."
             )
             return [Claim("measures", words, tuple((ahead(p)[0], p.verdict) for p in pairs[:NAMED]), may_not=True)]
     return []
@@ -430,15 +437,15 @@ def _ties(report: Report, measure: Measure) -> list[Claim]:
     words = tie_sentences.effects_of_order(report.ties, measure)
     evidence: Evidence = (
         ("topics", f"{len(report.evaluation.runs[0].topics):,}"),
-        ("pairs of systems", f"{len(changes):,}"),
+        ("pairs of runs", f"{len(changes):,}"),
         ("pairs that the rule decides", f"{int(changes.sum()):,}"),
         ("further pairs that breaking ties run by run could reverse", f"{int(could.sum()):,}"),
         ("tie-breaking used", report.options.ties),
     )
     if changes.any() or could.any():
-        start = f"May not be claimed: that the order of the systems by {measure.name} does not depend on tie-breaking. "
+        start = f"May not be claimed: that the order of the runs by {measure.name} does not depend on tie-breaking. "
         return [Claim("ties", f"{start}{_topics(report)}, {words}", evidence, may_not=True)]
-    who = "which of two systems is ahead" if len(changes) > 1 else "which system is ahead"
+    who = "which of two runs is ahead" if len(changes) > 1 else "which run is ahead"
     return [
         Claim(
             "ties",
@@ -462,22 +469,20 @@ def _depth(report: Report, measure: Measure) -> list[Claim]:
     )
     if start is None:
         words = (
-            f"May not be claimed: that the order of the systems by {bare} does not depend on the depth of evaluation. "
+            f"May not be claimed: that the order of the runs by {bare} does not depend on the depth of evaluation. "
             f"{_topics(report)}, Kendall's tau between the orders at two of the deepest depths, down to {last:,}, is "
             f"below {STABLE:g}."
         )
         return [Claim("depth", words, evidence, may_not=True)]
     if measure.k is not None and measure.k < start:
         words = (
-            f"May not be claimed: that the order of the systems by {measure.name} is that at other depths. "
+            f"May not be claimed: that the order of the runs by {measure.name} is that at other depths. "
             f"{_topics(report)}, it depends on the depth of evaluation at depths shallower than {start:,}; from there "
             f"to depth {last:,} {tau}."
         )
         return [Claim("depth", words, evidence, may_not=True)]
     where = f"from depth {start:,} to {last:,}" if start > depths.depths[0] else f"down to depth {last:,}"
-    words = (
-        f"{_topics(report)}, the order of the systems by {bare} as judged hardly depends on the depth of evaluation "
-    )
+    words = f"{_topics(report)}, the order of the runs by {bare} as judged hardly depends on the depth of evaluation "
     return [Claim("depth", f"{words}{where}: {tau}.", evidence)]
 
 
@@ -490,7 +495,7 @@ def _pool(report: Report, measure: Measure) -> list[Claim]:
         return []
     grades = report.qrels.grades
     runs = len(report.evaluation.runs)
-    whose = report.evaluation.runs[0].run if runs == 1 else f"a system, on average over the {runs:,} systems,"
+    whose = report.evaluation.runs[0].run if runs == 1 else f"a run, on average over the {runs:,} runs,"
     words = (
         f"{measure.name} is computed from {int((grades >= 0).sum()):,} judgments on "
         f"{pluralise(len(report.qrels.topics), 'topic')} ({int((grades >= 1).sum()):,} relevant documents); "

@@ -1,7 +1,7 @@
 """The whole story on a collection of which the truth is known: what is seen, what is claimed, what judging changes.
 
-The truth of a statement is what it would be with all documents that it is about judged: those of all systems for scores
-and their order, those of two systems for their comparison. Relevant documents that no system retrieved are in neither.
+The truth of a statement is what it would be with all documents that it is about judged: those of all runs for scores
+and their order, those of two runs for their comparison. Relevant documents that no run retrieved are in neither.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class JudgingOutcome:
     made: int  # judgments
     settled: int  # pairs
     right: int  # of them, those settled the true way round
-    expected: Floats  # AP of each system, as the engine believes
+    expected: Floats  # AP of each run, as the engine believes
     qrels: Qrels  # all judgments there are now
 
 
@@ -50,14 +50,14 @@ class Demo:
     qrels: Qrels
     runs: Runs
     before: Evaluation
-    scores: Floats  # AP of each system as seen
-    truth: Floats  # with all documents of all systems judged
-    complete: Floats  # with those judged too that no system retrieved
+    scores: Floats  # AP of each run as seen
+    truth: Floats  # with all documents of all runs judged
+    complete: Floats  # with those judged too that no run retrieved
     unretrieved: int  # relevant documents among those
     compared: Comparison
     right: dict[str, tuple[int, int]]  # by verdict: pairs whose order is the true one, of how many
     audit: Audit
-    documents: int  # that the systems retrieved
+    documents: int  # that the runs retrieved
     inside: int  # of them judged from the start
     start: JudgingOutcome  # without further judgments
     judged: JudgingOutcome
@@ -66,7 +66,7 @@ class Demo:
 
     @property
     def below(self) -> int:
-        """Systems whose AP would leave its range if documents that no system retrieved counted."""
+        """Runs whose AP would leave its range if documents that no run retrieved counted."""
         measure = self.before.measures[0]
         lows = [run.mean(measure)["low"] or 0.0 for run in self.before.runs]
         return int((self.complete < np.array(lows) - 1e-12).sum())
@@ -166,9 +166,9 @@ def with_judgments(qrels: Qrels, pooled: Candidates, numbers: Ints, relevant: Bo
 
 
 def pair_truths(pooled: Candidates, qrels: Qrels, relevant: Bools, scores: Floats) -> Floats:
-    """[a, b]: the difference of AP of two systems with all documents of these two judged.
+    """[a, b]: the difference of AP of two runs with all documents of these two judged.
 
-    `scores` are AP [system, topic] with the documents of all systems judged. With those of two, all that changes is the
+    `scores` are AP [run, topic] with the documents of all runs judged. With those of two, all that changes is the
     number of relevant documents, by which AP divides.
     """
     block = pooled.block()

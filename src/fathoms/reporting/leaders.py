@@ -1,4 +1,4 @@
-"""The first screen of the report: three sentences, and the leaderboard as a picture, each system with its score, how
+"""The first screen of the report: three sentences, and the leaderboard as a picture, each run with its score, how
 far each doubt could move it, and a mark for what may be claimed against the first or a chosen one."""
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from fathoms.questions.compare.result import Pair
     from fathoms.reporting.report import Report
 
-SHOWN = 20  # systems of the first screen; the others are a click away
+SHOWN = 20  # runs of the first screen; the others are a click away
 LONG = 24  # characters of a name that stay
 OBSTACLES = ("topics", "judging", "ties", "equal means")
-# The mark of a system that is behind the one it is compared with, and of one that is ahead.
+# The mark of a run that is behind the one it is compared with, and of one that is ahead.
 MARKS: dict[Verdict, tuple[str, str]] = {
     "certain": ("▼", "▲"),
     "supported": ("▼", "▲"),
@@ -87,7 +87,7 @@ def _next_step(
 
 
 def board(report: Report, i: int, measure: Measure) -> str:
-    """A row a system, best first."""
+    """A row a run, best first."""
     ranked = report.ranked(measure)
     means = {run.run: run.mean(measure) for run in ranked}
     top = max([1e-9, *(mean["high"] or mean["score"] or 0.0 for mean in means.values())])
@@ -112,7 +112,7 @@ def board(report: Report, i: int, measure: Measure) -> str:
             f'<span class="value">{score:.4f}</span>{marks.get(run.run, "<b></b>")}</li>'
         )
     first, rest = "".join(rows[:SHOWN]), "".join(rows[SHOWN:])
-    more = details(f"{len(rows) - SHOWN:,} more systems", f'<ol class="board">{rest}</ol>') if rest else ""
+    more = details(f"{len(rows) - SHOWN:,} more runs", f'<ol class="board">{rest}</ol>') if rest else ""
     chosen = "".join(f'<option value="{text(run.run)}">{text(short[run.run])}</option>' for run in ranked)
     against = f'<label class="against">against <select data-board="{i}">{chosen}</select></label>' if marks else ""
     return f'<div class="leaders" id="board-{i}">{against}<ol class="board">{first}</ol>{more}</div>'
@@ -135,8 +135,8 @@ def _marks(report: Report, measure: Measure, reference: str) -> dict[str, str]:
     for pair in of_run(report, measure, reference):
         other = other_run(pair, reference)
         ahead = (pair.diff > 0) == (pair.run_a == other)
-        said = f"{pair.verdict}: {'ahead of' if ahead else 'behind'} {reference}"
-        marks[other] = f'<b class="{pair.verdict}" title="{text(said)}">{MARKS[pair.verdict][ahead]}</b>'
+        tooltip = f"{pair.verdict}: {'ahead of' if ahead else 'behind'} {reference}"
+        marks[other] = f'<b class="{pair.verdict}" title="{text(tooltip)}">{MARKS[pair.verdict][ahead]}</b>'
     return marks
 
 

@@ -1,4 +1,4 @@
-"""What to judge next for the question that a report leaves open: is the first system better than its rivals, by the
+"""What to judge next for the question that a report leaves open: is the first run better than its rivals, by the
 measure that is shown? What the engine of `fathoms judge` says of it, and the command that goes on from there."""
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ FIRST = 20  # documents to judge first that are listed
 
 @dataclass(frozen=True)
 class Informative:
-    """An unjudged document whose judgment would help to tell systems apart."""
+    """An unjudged document whose judgment would help to tell runs apart."""
 
     topic: str
     document: str
     chance: float  # of being relevant, as the engine believes
-    max_change: float  # how far judging it could move the scores of two systems for this topic apart
-    ranks: dict[str, int]  # where the systems have it
+    max_change: float  # how far judging it could move the scores of two runs for this topic apart
+    ranks: dict[str, int]  # where the runs have it
 
 
 @dataclass(frozen=True, eq=False)
 class Judging:
-    """What the judging engine says of the first system and its rivals by one measure: whether it is ahead of them on
+    """What the judging engine says of the first run and its rivals by one measure: whether it is ahead of them on
     these topics, and how many judgments it would take to know."""
 
-    systems: list[str]  # the first system, and those it is compared with
+    runs: list[str]  # the first run, and those it is compared with
     measure: Measure
     depth: int  # of the documents that may be judged
     until: float
     confidence: Floats  # [a, b]: that a has the greater mean
-    open_pairs: list[tuple[int, int]]  # (0, b): not settled between the first system and b
+    open_pairs: list[tuple[int, int]]  # (0, b): not settled between the first run and b
     forecast: tuple[int, int] | None
     documents: int
     judged: int
@@ -66,7 +66,7 @@ class Judging:
 def judging_of(
     experiment: BaseExperiment, names: Sequence[str], measure: Measure, labels: Sequence[Any] = ()
 ) -> Judging:
-    """What `fathoms judge --baseline` would say of the first of these systems against each of the others, with all
+    """What `fathoms judge --baseline` would say of the first of these runs against each of the others, with all
     judgments so far, before the first answer. An error where judging cannot go by the measure."""
     check_judging(measure)
     qrels, options = experiment.qrels, experiment.options
@@ -100,7 +100,7 @@ def judging_of(
 
     place = {number: divmod(at, block.number.shape[1]) for at, number in enumerate(block.number.ravel().tolist())}
     return Judging(
-        systems=block.names,
+        runs=block.names,
         measure=measure,
         depth=settings.depth,
         until=settings.until,
@@ -117,7 +117,7 @@ def judging_of(
 def judge_command(
     experiment: BaseExperiment, names: Sequence[str], measure: Measure, depth: int, labels: Sequence[Any] = ()
 ) -> str:
-    """What to type to judge for these systems; in Python where they are not in files."""
+    """What to type to judge for these runs; in Python where they are not in files."""
     options = experiment.options
     files = [experiment.runs.file_of(name) for name in names]
     qrels = experiment.qrels.source

@@ -66,11 +66,11 @@ SECTIONS = (
         lambda report: by_measure(report, summary.may_be_written),
     ),
     Section(
-        "systems",
-        "Systems",
-        "The systems, their ranges and ranks",
+        "runs",
+        "Runs",
+        "The runs, their ranges and ranks",
         "Estimates first, then scores and what is possible.",
-        lambda report: by_measure(report, sections.systems),
+        lambda report: by_measure(report, sections.runs),
     ),
     Section(
         "comparisons",
@@ -83,14 +83,14 @@ SECTIONS = (
         "topics",
         "Topics",
         "Topics",
-        "Where the systems differ, and which unjudged documents matter there.",
+        "Where the runs differ, and which unjudged documents matter there.",
         _topics,
     ),
     Section(
         "doubt",
         "Doubt",
         "Where the doubt comes from",
-        "How sure the first system's score is, and what makes it unsure.",
+        "How sure the first run's score is, and what makes it unsure.",
         lambda report: by_measure(report, sections.doubt),
     ),
     Section(
@@ -105,7 +105,7 @@ SECTIONS = (
         "pool",
         "Pool",
         "The pool and its reuse",
-        "How complete the judgments are, and whether new systems can be scored.",
+        "How complete the judgments are, and whether new runs can be scored.",
         pool,
     ),
     Section(
@@ -119,7 +119,7 @@ SECTIONS = (
         "judge",
         "Judging",
         "What to judge next",
-        "What judging can do for the first system and its closest rivals, by the measure chosen.",
+        "What judging can do for the first run and its closest rivals, by the measure chosen.",
         lambda report: by_measure(report, sections.judge),
     ),
     Section("method", "Method", "Method", "How to make this report again.", sections.method),
@@ -134,7 +134,7 @@ def sections_of(report: Report) -> list[Section]:
         title, lead = f"What changed from {diff.run_a} to {diff.run_b}", "The first 10 of both, topic by topic."
         shown.insert(4, Section("changes", "Changes", title, lead, partial(changes, shown_changes)))
     if report.evaluation.groups is not None:
-        lead = "How the systems do on each group of topics, and what can be claimed there."
+        lead = "How the runs do on each group of topics, and what can be claimed there."
         body = partial(by_measure, part=groups)
         shown.insert(4, Section("groups", "Groups", "Groups of topics", lead, body))
     return shown
@@ -146,7 +146,7 @@ def page(report: Report) -> str:
     style, script = (
         "".join((here / name).read_text(encoding="utf-8") for name in names) for names in (STYLES, SCRIPTS)
     )
-    title = f"{pluralise(len(report.evaluation.runs), 'system')} on {pluralise(len(report.qrels.topics), 'topic')}"
+    title = f"{pluralise(len(report.evaluation.runs), 'run')} on {pluralise(len(report.qrels.topics), 'topic')}"
     measures = "".join(
         f'<button data-measure="{i}" aria-pressed="{"false" if i else "true"}">{text(measure.name)}</button>'
         for i, measure in enumerate(report.measures)
@@ -161,6 +161,7 @@ def page(report: Report) -> str:
         lambda shown_section: shown_section.body(report),
         shown,
         workers=report.options.workers,
+        doing="sections of the page",
         threads=False,  # altair's settings are those of the process
     )
     parts = [

@@ -11,7 +11,7 @@
   const number = (a, b) => (a < b ? a * n - (a * (a + 1)) / 2 + b - a - 1 : number(b, a));
   const members = [];
   for (let a = 0; a < n; a++) for (let b = a + 1; b < n; b++) members.push([a, b]);
-  // A pair with the better system first.
+  // A pair with the better run first.
   const pair = (measure, i) => {
     const of = data.pairs[measure];
     const [a, b] = members[i];
@@ -35,9 +35,9 @@
     ["p holds", (x) => x.holds, (value) => (value === null ? "" : value.toFixed(2))],
     ["low", (x) => x.range[0], signed], ["high", (x) => x.range[1], signed], ["reversible", (x) => x.reversible],
   ];
-  const NOTE = "the better system first. From, to: the interval over topics, by test and correction. Estimate, likely low " +
-    "and high: the difference once judged, to the depth named under the table of systems; p holds: the probability that it " +
-    "is significant then. Low, high: the possible range over every way of judging the two systems' documents; reversible: by " +
+  const NOTE = "the better run first. From, to: the interval over topics, by test and correction. Estimate, likely low " +
+    "and high: the difference once judged, to the depth named under the table of runs; p holds: the probability that it " +
+    "is significant then. Low, high: the possible range over every way of judging the two runs' documents; reversible: by " +
     "judging or tie-breaking, on these topics. p is corrected.";
   let shown = 25, order = 4, sign = -1;
   const wanted = new Set(Object.keys(VERDICTS));

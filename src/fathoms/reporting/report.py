@@ -1,4 +1,4 @@
-"""What a report says: all analyses of a collection and its systems, gathered; `page` puts them on a page."""
+"""What a report says: all analyses of a collection and its runs, gathered; `page` puts them on a page."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
     from fathoms.estimate.estimates import Estimates
 
-TOP = 5  # systems for which further judging is forecast: the first and its closest rivals, few enough to be quick
-EXPLAINED = 3  # systems next to the first one, for which the documents that decide are counted
+TOP = 5  # runs for which further judging is forecast: the first and its closest rivals, few enough to be quick
+EXPLAINED = 3  # runs next to the first one, for which the documents that decide are counted
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Report(Result):
     audit_problem: str
     level: float  # of likely intervals
     ranking: Ranking | None  # None with one run, or where ranges are not over the documents of all runs
-    judging: dict[str, Judging]  # by measure, where judging could change what is said of the first system
+    judging: dict[str, Judging]  # by measure, where judging could change what is said of the first run
     command: str
     versions: dict[str, str]
     sources: list[Source]
@@ -97,7 +97,7 @@ class Report(Result):
     texts: TextSources  # of the topics and of the documents that are shown
     notes: list[str] = field(default_factory=list)
     changes: ShownChanges | None = None  # between two of the runs, where asked for
-    doubts: dict[str, Doubt] = field(default_factory=dict)  # about the first system's score, by measure
+    doubts: dict[str, Doubt] = field(default_factory=dict)  # about the first run's score, by measure
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -106,11 +106,15 @@ class Report(Result):
 
     @property
     def sentences(self) -> list[str]:
-        """The summary by each measure; what is said of all of them once."""
+        """The claims by each measure, and what would help; what is said of all measures once."""
+        from fathoms.reporting.claims import claims
         from fathoms.reporting.story import summary
 
-        parts = (sentence for measure in self.measures for _, of_part in summary(self, measure) for sentence in of_part)
-        return list(dict.fromkeys(parts))
+        sentences = dict[str, None]()
+        for measure in self.measures:
+            sentences |= dict.fromkeys(claim.sentence for claim in claims(self, measure))
+            sentences |= dict.fromkeys(sentence for _, part in summary(self, measure) for sentence in part)
+        return list(sentences)
 
     def _draw(self, kind: str, measure: str) -> Any:
         """What the page shows, as the results it is made of draw it."""
@@ -155,7 +159,7 @@ class Report(Result):
         return self._ranked[measure.name]
 
     def volatility(self, bare: str) -> Floats | None:
-        """Kendall's tau between the orders of the systems at any two depths, by a measure without its cut-off; None
+        """Kendall's tau between the orders of the runs at any two depths, by a measure without its cut-off; None
         where it has no depth to choose."""
         return self._volatility.get(bare)
 
@@ -235,7 +239,9 @@ def run_report(
         "depth": lambda: _depths(inner, measures),
         "predict": lambda: _of_one(inner, scored, about) if drawn is None and not several else ({}, []),
     }
-    results = parallel_map(lambda name: analyses[name](), analyses, workers=side_by_side, progress=progress)
+    results = parallel_map(
+        lambda name: analyses[name](), analyses, workers=side_by_side, doing="analyses", progress=progress
+    )
     (compared, ranked, doubts), (audited, problem), tied, depths, (estimates, about_estimates) = results
     if compared is not None:
         estimates, about_estimates = compared.estimated, compared.about_estimates
@@ -271,9 +277,9 @@ def run_report(
     )
     judging = {}
     for measure in measures:
-        close_systems = judged_between(made, measure, TOP)
-        if close_systems and not why_not(measure):
-            judging[measure.name] = judging_of(experiment, close_systems, measure, labels)
+        close_runs = judged_between(made, measure, TOP)
+        if close_runs and not why_not(measure):
+            judging[measure.name] = judging_of(experiment, close_runs, measure, labels)
     progress("judge")
     return replace(made, judging=judging)
 
@@ -302,8 +308,8 @@ def _texts(
 def _compared(
     experiment: BaseExperiment, measures: Sequence[Measure], alpha: float, draws: int | None, about: dict[str, Any]
 ) -> tuple[Comparison, Ranking | None, dict[str, Doubt]]:
-    """All pairs, the ranks that follow and the doubt about the first system, by one and the same estimates; and how
-    many documents decide between the first system and those next to it."""
+    """All pairs, the ranks that follow and the doubt about the first run, by one and the same estimates; and how
+    many documents decide between the first run and those next to it."""
     level = about["level"]
     measures = without_pair(measures)
     universe = Universe(asked_universe(measures), experiment.options.universe_depth)
@@ -314,13 +320,13 @@ def _compared(
     compared = run_comparison(experiment, measures, alpha=alpha, level=level, draws=0, **made)
     universes = {experiment.universe, *(getattr(measure, "universe", None) for measure in measures)}
     ranked = None if "run" in universes else ranking_of(seen, of_pairs, estimates, alpha, level)
-    said = [] if estimates is None else sentences_apart(estimates, level)
+    about_estimates = [] if estimates is None else sentences_apart(estimates, level)
     doubts = _doubts(seen, estimates, level)
-    return replace(compared, pairs=_explained(compared, seen), about_estimates=said), ranked, doubts
+    return replace(compared, pairs=_explained(compared, seen), about_estimates=about_estimates), ranked, doubts
 
 
 def _doubts(seen: Observed, estimates: Estimates | None, level: float) -> dict[str, Doubt]:
-    """Where the doubt about the first system's score comes from, by each measure that is a mean over topics."""
+    """Where the doubt about the first run's score comes from, by each measure that is a mean over topics."""
     doubts = {}
     for measure in seen.measures:
         if measure.aggregate == "mean" and seen.values[measure].shape[1] >= FEWEST_TOPICS:
@@ -336,7 +342,7 @@ def sentences_apart(estimates: Estimates, level: float) -> list[str]:
 
 
 def _explained(compared: Comparison, seen: Observed) -> list[Pair]:
-    """The pairs, with the fragility of some: the first system by each measure against those next to it."""
+    """The pairs, with the fragility of some: the first run by each measure against those next to it."""
     by_pair = {(pair.run_a, pair.run_b, pair.measure): pair for pair in compared.pairs}
     for measure, values in seen.values.items():
         if measure.difference_is == "none" or measure.needs_pool:

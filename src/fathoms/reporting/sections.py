@@ -23,8 +23,7 @@ from fathoms.questions.audit.findings import as_percent
 from fathoms.questions.compare.result import Comparison, Pair, verdict_boxes
 from fathoms.questions.compare.words import MANY, outside_sentences, range_sentence, sentences_of
 from fathoms.questions.depth.analysis import EMPHASISED, panes, reference_depth, volatility_chart
-from fathoms.questions.doubt.result import TITLES
-from fathoms.questions.doubt.words import shown
+from fathoms.questions.doubt.words import shown, source_title
 from fathoms.questions.eval.analysis import Likely
 from fathoms.questions.eval.words import range_sentences
 from fathoms.questions.rank.analysis import Standing
@@ -32,7 +31,7 @@ from fathoms.questions.rank.words import outlook, ranks_over, span
 from fathoms.reporting import story
 from fathoms.reporting.parts import details, drawn, figure, number, paragraphs, table, text, topic_link
 from fathoms.reporting.script_data import judged_counts
-from fathoms.reporting.verdicts import ahead, chance_of_other, leaders, of_run, other_run
+from fathoms.reporting.verdicts import MEANINGS, ahead, chance_of_other, judged_shares, leaders, of_run, other_run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 SHOWN = 200  # rows of a table of findings; the commands have all
 
 
-def systems(report: Report, i: int, measure: Measure) -> str:
+def runs(report: Report, i: int, measure: Measure) -> str:
     ranked = report.ranked(measure)
     means = [run.mean(measure) for run in ranked]
     top = max([v["high"] or v["score"] or 0.0 for v in means] + [1e-9])
@@ -53,7 +52,7 @@ def systems(report: Report, i: int, measure: Measure) -> str:
         verdicts[better]["better" if claimed else "neither"] += 1
         verdicts[worse]["worse" if claimed else "neither"] += 1
     rows = []
-    shares, standings = story.judged_shares(report), report.standings(measure)
+    shares, standings = judged_shares(report), report.standings(measure)
     for place, (run, mean) in enumerate(zip(ranked, means, strict=True), 1):
         likely = report.estimates.get((run.run, measure.name), (None, None, None))
         counts, share = verdicts[run.run], shares.get(run.run)
@@ -87,9 +86,9 @@ def systems(report: Report, i: int, measure: Measure) -> str:
     about = "\n".join(
         [
             *story.about_estimates(report, measure),
-            "Better, worse: how many systems it can be claimed to be better or worse than; no claim: how many neither.",
+            "Better, worse: how many runs it can be claimed to be better or worse than; no claim: how many neither.",
             "Estimate and likely interval as in fathoms predict, score and ranges as in fathoms eval, ranks as in "
-            "fathoms rank; those over topics hold for all systems at once and assume no distribution, so they allow "
+            "fathoms rank; those over topics hold for all runs at once and assume no distribution, so they allow "
             "more than the tests of pairs.",
         ]
     )
@@ -101,13 +100,13 @@ def systems(report: Report, i: int, measure: Measure) -> str:
             note,
             kind=_size(len(frame)),
         )
-        + table(f"systems-{i}", header, rows, words=3, note=about)
+        + table(f"runs-{i}", header, rows, words=3, note=about)
         + _rank_chart(report, i, measure)
     )
 
 
 def _rank_cells(standing: Standing | None) -> list[tuple[str, float]]:
-    """The ranks that a system could have over topics, likely and possible; sorted by the better end."""
+    """The ranks that a run could have over topics, likely and possible; sorted by the better end."""
     if standing is None:
         return [("", -1.0)] * 3
     ends = (
@@ -121,7 +120,7 @@ def _rank_cells(standing: Standing | None) -> list[tuple[str, float]]:
 def _rank_chart(report: Report, i: int, measure: Measure) -> str:
     ranking = report.ranking
     if ranking is None:
-        why = "there is one system only" if report.comparison is None else "ranges are not over all systems' documents"
+        why = "there is one run only" if report.comparison is None else "ranges are not over all runs' documents"
         return paragraphs([f"Ranks are left out: {why}."])
     frame = ranking.rank_points(measure.name)
     if not len(frame):
@@ -135,19 +134,19 @@ def _rank_chart(report: Report, i: int, measure: Measure) -> str:
         f"likely ({100 * ranking.level:g}%), over judging",
     )
     first = [standing.run for standing in ranking.of(measure.name) if standing.rank_ci_low == 1]
-    title = f"{pluralise(len(first), 'system')} of {len(frame):,} may be first by {measure.name} on topics like these"
+    title = f"{pluralise(len(first), 'run')} of {len(frame):,} may be first by {measure.name} on topics like these"
     note = " ".join([*ranks_over(ranking), *outlook(ranking, measure.name)])
     shown = figure(chart, f"ranks-{i}", title, note, kind=_size(len(frame)))
-    return shown if len(frame) <= charts.NAMED or not shown else details(f"Ranks of all {len(frame):,} systems", shown)
+    return shown if len(frame) <= charts.NAMED or not shown else details(f"Ranks of all {len(frame):,} runs", shown)
 
 
-def _size(systems: int) -> str:
+def _size(runs: int) -> str:
     """The kind of a chart that a phone shows whole, or nothing."""
-    return "few" if systems <= charts.FEW else ""
+    return "few" if runs <= charts.FEW else ""
 
 
 def _labelled(frame: pl.DataFrame) -> pl.DataFrame:
-    """With the names of the systems to label where the axis has none: the first, and those whose estimate or range is
+    """With the names of the runs to label where the axis has none: the first, and those whose estimate or range is
     far from what their neighbours have."""
     import polars as pl
 
@@ -189,13 +188,13 @@ def _bar(mean: dict[str, float | None], likely: Likely, top: float) -> str:
 def comparisons(report: Report, i: int, measure: Measure) -> str:
     pairs = report.pairs(measure)
     if not pairs:
-        return "<p>There is one system only.</p>"
+        return "<p>There is one run only.</p>"
     names = [run.run for run in report.ranked(measure)]
     frame, _ = verdict_boxes(pairs, names)
     claimed = sum(pair.verdict in CLAIMED for pair in pairs)
     title = f"{claimed:,} of {pluralise(len(pairs), 'difference')} by {measure.name} can be claimed"
     note = (
-        "Each cell compares the system of its row with that of its column, both in order of score, so the matrix is "
+        "Each cell compares the run of its row with that of its column, both in order of score, so the matrix is "
         "the same on both sides of its diagonal. Point at a cell to see the pair; click to keep it in the table."
     )
     sentences = [] if report.comparison is None else _about_pairs(report.comparison, pairs, measure)
@@ -215,19 +214,19 @@ def _about_pairs(made: Comparison, pairs: Sequence[Pair], measure: Measure) -> l
     proved = sum(pair.verdict == "open" and pair.reversible == "no" for pair in pairs)
     if proved:
         sentences.append(
-            f"of the open ones, no judging of the two systems' documents and no tie order reverses {proved:,} on these "
+            f"of the open ones, no judging of the two runs' documents and no tie order reverses {proved:,} on these "
             "topics"
         )
     moved = sum(bool(pair.depths_reversed) and pair.verdict != "open" for pair in pairs)
     if moved:
-        sentences.append(f"in {moved:,} of those not open the other system leads at another depth")
+        sentences.append(f"in {moved:,} of those not open the other run leads at another depth")
     return [f"{measure.name}: {'; '.join(sentences)}."]
 
 
 MISSING = """<p>What keeps a pair from being claimed: <b>topics</b>, the difference is not significant;
 <b>judging</b>, further judging may undo it, or may make it significant; <b>ties</b>, another order of tied documents
 may undo it. Topics and judging are two questions: a difference that no judging of the two
-systems' documents reverses (<i>reversible</i>: no) can
+runs' documents reverses (<i>reversible</i>: no) can
 still be too uneven over topics to be significant.</p>"""
 
 
@@ -235,14 +234,14 @@ def _words(pairs: Sequence[Pair]) -> str:
     """The verdicts that occur, and what they mean, in the words of `compare`."""
     present = [verdict for verdict in VERDICTS if any(pair.verdict == verdict for pair in pairs)]
     items = "".join(
-        f'<dt><span class="key {verdict}">{verdict}</span></dt><dd>{text(story.MEANINGS[verdict])}</dd>'
+        f'<dt><span class="key {verdict}">{verdict}</span></dt><dd>{text(MEANINGS[verdict])}</dd>'
         for verdict in present
     )
     return f'<dl class="words">{items}</dl>{MISSING}'
 
 
-PAIRS = """<div class="controls"><input id="pair-find" type="search" placeholder="Find one system or two ..."
-aria-label="Find one system or two"><span id="pair-verdicts"></span></div><div class="box"><div class="scroll">
+PAIRS = """<div class="controls"><input id="pair-find" type="search" placeholder="Find one run or two ..."
+aria-label="Find one run or two"><span id="pair-verdicts"></span></div><div class="box"><div class="scroll">
 <table id="pairs"><thead></thead><tbody></tbody></table></div></div><p class="note" id="pair-note"></p>"""
 
 
@@ -277,8 +276,8 @@ def topics(report: Report, i: int, measure: Measure) -> str:
     links = [topic_link(names[t]) for t in order.tolist()]
     most = frame.row(int(frame["spread"].arg_max() or 0), named=True)
     ends = f"{measure.name} from {most['low']:.2f} to {most['high']:.2f}"
-    title = f"The systems differ most on topic {most['topic']} ({ends})"
-    note = "Line: all systems; bar: the middle half; dot: the median. Choose a topic to see it in detail below."
+    title = f"The runs differ most on topic {most['topic']} ({ends})"
+    note = "Line: all runs; bar: the middle half; dot: the median. Choose a topic to see it in detail below."
     header = ["topic", "relevant", "judged", "minimum", "median", "maximum", "SD", "mean range", "agreement"]
     linked = frame.with_columns(link=pl.Series(links, dtype=pl.String))
     odd = _odd_topics(names, agree)
@@ -289,14 +288,14 @@ def topics(report: Report, i: int, measure: Measure) -> str:
             f"topic-table-{i}",
             header,
             rows,
-            note="SD: standard deviation over systems. Mean range: high - low, on average over systems. Agreement: "
-            "Kendall's tau between the order of the systems on this topic and by their means over the other topics.",
+            note="SD: standard deviation over runs. Mean range: high - low, on average over runs. Agreement: "
+            "Kendall's tau between the order of the runs on this topic and by their means over the other topics.",
         )
     )
 
 
 def _agreement(runs: Sequence[RunScores], measure: Measure) -> list[float | None]:
-    """How far each topic orders the systems as all other topics together do."""
+    """How far each topic orders the runs as all other topics together do."""
     scores = np.stack([run.scores[measure].score for run in runs])
     n = scores.shape[1]
     if n < 2 or len(runs) < 3:
@@ -307,7 +306,7 @@ def _agreement(runs: Sequence[RunScores], measure: Measure) -> list[float | None
 
 
 def _odd_topics(names: Sequence[str], agreement: Sequence[float | None]) -> str:
-    """The topics that turn the order of the systems around, or the one that comes closest to it."""
+    """The topics that turn the order of the runs around, or the one that comes closest to it."""
     against = sorted((tau, name) for tau, name in zip(agreement, names, strict=True) if tau is not None and tau < 0)
     if not against:
         known = [(tau, name) for tau, name in zip(agreement, names, strict=True) if tau is not None]
@@ -315,25 +314,25 @@ def _odd_topics(names: Sequence[str], agreement: Sequence[float | None]) -> str:
             return ""
         tau, name = min(known)
         return (
-            "No topic orders the systems more against the other topics than with them; the lowest Kendall's tau with "
+            "No topic orders the runs more against the other topics than with them; the lowest Kendall's tau with "
             f"the others is {tau:+.2f}, that of topic {name}."
         )
     shown = some([f"{name} ({tau:+.2f})" for tau, name in against])
     return (
-        f"{pluralise(len(against), 'topic')} {'orders' if len(against) == 1 else 'order'} the systems more against "
+        f"{pluralise(len(against), 'topic')} {'orders' if len(against) == 1 else 'order'} the runs more against "
         f"the other topics than with them (Kendall's tau below 0): {shown}."
     )
 
 
 def doubt(report: Report, i: int, measure: Measure) -> str:
-    """Where the doubt about the first system's score comes from."""
+    """Where the doubt about the first run's score comes from."""
     of_leader = report.doubts.get(measure.name)
     if of_leader is None:
         return f"<p>{text(measure.name)} has no such parts: it is no mean over topics.</p>"
     [budget] = of_leader.budgets
     rows = [
         [
-            TITLES[source.name],
+            source_title(budget, source),
             number(source.low),
             number(source.high),
             ("" if source.share is None else f"{100 * source.share:.0f}%", source.share),
@@ -369,17 +368,17 @@ def depth(report: Report, i: int, measure: Measure) -> str:
         + figure(
             drawn(volatility_chart, depths.volatility_points(bare, matrix=matrix), reference),
             f"volatility-{i}",
-            f"Kendall's tau between the orders of the systems at two depths: {least:.2f} at the lowest",
+            f"Kendall's tau between the orders of the runs at two depths: {least:.2f} at the lowest",
             f"Dark green: 0.9 or more, taken for equivalent. Dashed: depth {reference}, the closest to the pool's.",
         )
         + figure(
             drawn(charts.depth_lines, depths.score_points(bare), chosen, bare, depths.pooled),
             f"curves-{i}",
-            f"From depth {reference} to {last}, {pluralise(len(moved), 'pair')} of systems "
+            f"From depth {reference} to {last}, {pluralise(len(moved), 'pair')} of runs "
             f"{'changes' if len(moved) == 1 else 'change'} order"
             if last != reference
-            else f"{bare} of each system as more documents are read",
-            f"The first {len(chosen)} systems in colour. Dashed: {depths.pool}.",
+            else f"{bare} of each run as more documents are read",
+            f"The first {len(chosen)} runs in colour. Dashed: {depths.pool}.",
         )
         + "</div>"
     )
@@ -446,17 +445,17 @@ def guidelines(report: Report) -> str:
 def judge(report: Report, i: int, measure: Measure) -> str:
     judging = report.judging.get(measure.name)
     if report.comparison is None:
-        return "<p>There is only one system, so there is nothing to compare.</p>"
+        return "<p>There is only one run, so there is nothing to compare.</p>"
     body = paragraphs(story.judging_sentences(report, measure))
     if judging is None:
         return body
     body += f"<p>To go on there:</p><pre><code>{text(judging.command)}</code></pre>"
-    first, *others = judging.systems
+    first, *others = judging.runs
     chances = {other_run(pair, first): 1 - chance_of_other(pair, first) for pair in of_run(report, measure, first)}
     estimated = any(pair.p_better is not None for pair in of_run(report, measure, first))
-    header = ["system", "estimate", "likely low", "likely high", "P(first ahead), estimate", "P(first ahead), judge"]
+    header = ["run", "estimate", "likely low", "likely high", "P(first ahead), estimate", "P(first ahead), judge"]
     rows: list[list[Any]] = []
-    for b, name in enumerate(judging.systems):
+    for b, name in enumerate(judging.runs):
         likely = report.estimates.get((name, measure.name), (None, None, None))
         cells = (
             ["", ""] if not b else [_heat(chances[name]) if estimated else "", _heat(float(judging.confidence[0, b]))]
@@ -474,8 +473,8 @@ def judge(report: Report, i: int, measure: Measure) -> str:
     ]
     body += f"<h3>Is {text(first)} ahead of {text(some(others))} by {text(measure.name)}, on these topics?</h3>"
     note = (
-        "Estimate and its probability: the documents of all systems judged, as everywhere in this report. Judge: what "
-        f"fathoms judge knows from the documents of these {len(judging.systems)} systems in the first {judging.depth} "
+        "Estimate and its probability: the documents of all runs judged, as everywhere in this report. Judge: what "
+        f"fathoms judge knows from the documents of these {len(judging.runs)} runs in the first {judging.depth} "
         "places, by which it chooses the next one and stops."
     )
     body += table(f"confidence-{i}", header, rows, note=note)
@@ -485,7 +484,7 @@ def judge(report: Report, i: int, measure: Measure) -> str:
             ["topic", "document", "ranks", "chance of relevance", f"largest change of {measure.name}"],
             documents,
             words=3,
-            note="Largest change: how far the judgment could move two of the systems apart on that topic. In the order "
+            note="Largest change: how far the judgment could move two of the runs apart on that topic. In the order "
             "of fathoms judge.",
         )
     return body
@@ -508,7 +507,7 @@ def method(report: Report) -> str:
 <dt>low, high</dt><dd>the lowest and highest value over every way of judging the unjudged documents</dd>
 <dt>tie low, tie high</dt><dd>the lowest and highest value over every order of documents with equal scores</dd>
 <dt>estimate, likely low, likely high</dt><dd>the score to expect once judging has gone to the depth named under
-the table of systems, and its likely interval</dd></dl>"""
+the table of runs, and its likely interval</dd></dl>"""
     versions = ", ".join(f"{name} {number}" for name, number in report.versions.items())
     rows = [[source.role, source.path, source.sha256 or "not a file"] for source in report.sources]
     items = "".join(f"<li>{text(note)}</li>" for note in report.notes)

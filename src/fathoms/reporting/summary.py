@@ -49,9 +49,10 @@ def _of_measure(report: Report, i: int, measure: Measure) -> str:
     )
     short = short_names([run.run for run in report.evaluation.runs])
     lines = headline(report, measure, lambda run: f"\0{run}\0")
-    said = "".join(f'<p class="headline">{_with_names(line, short)}</p>' for line in lines)
+    headlines = "".join(f'<p class="headline">{_with_names(line, short)}</p>' for line in lines)
     below = f'{bars(report, i, measure)}<div class="cards">{cards}</div>'
-    return f"{said}{LEGEND}{board(report, i, measure)}{details('Why, what else is in doubt, what would help', below)}"
+    more = details("What keeps pairs open, what would help, what to trust", below)
+    return f"{headlines}{LEGEND}{board(report, i, measure)}{more}"
 
 
 def _with_names(line: str, short: Mapping[str, str]) -> str:
@@ -70,7 +71,7 @@ def bars(report: Report, i: int, measure: Measure) -> str:
     counts = Counter(pair.verdict for pair in pairs)
     of_verdicts: dict[str, int] = {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
     claimed = sum(counts[verdict] for verdict in CLAIMED)
-    title = f"{measure.name}: {claimed:,} of {pluralise(len(pairs), 'pair')} of systems can be claimed"
+    title = f"{measure.name}: {claimed:,} of {pluralise(len(pairs), 'pair')} of runs can be claimed"
     shown = _bar(f"verdicts-{i}", title, of_verdicts)
     missing = {name.replace(" ", "-"): number for name, number in obstacles(pairs).items()}
     if missing:
@@ -102,7 +103,7 @@ def may_be_written(report: Report, i: int, measure: Measure) -> str:
             ("May be written", [claim for claim in all_claims if not claim.may_not]),
             ("May not be claimed", [claim for claim in all_claims if claim.may_not]),
         )
-    ) + (paragraphs(["There is one system, so nothing is compared."]) if report.comparison is None else "")
+    ) + (paragraphs(["There is one run, so nothing is compared."]) if report.comparison is None else "")
 
 
 def _claim(claim: Claim) -> str:

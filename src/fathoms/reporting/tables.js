@@ -34,7 +34,7 @@
     const title = (i) => heads[i].textContent.trim() || "rank";
     return csv([columns.map(title), ...rows.map((row) => columns.map((i) => saved(row.cells[i], heads[i].className === "n")))]);
   };
-  // systems-1 is of the second measure.
+  // runs-1 is of the second measure.
   const nameOf = (id) => {
     const found = id.match(/^(.*)-(\d+)$/);
     return found && data.measures[found[2]] ? `${found[1]}-${data.measures[found[2]]}` : id;

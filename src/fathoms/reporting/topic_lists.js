@@ -1,4 +1,4 @@
-// One topic, #topic/ID/A/B: two runs side by side, the documents that could decide between them, and all systems.
+// One topic, #topic/ID/A/B: two runs side by side, the documents that could decide between them, and all runs.
 "use strict";
 (() => {
   const { data, make, fixed, address, hash, enhance, watch } = window.fathoms;
@@ -253,9 +253,9 @@
     ];
   };
 
-  // -- all systems on this topic
+  // -- all runs on this topic
 
-  const systems = () => {
+  const runs = () => {
     const t = state.topic;
     const { score, low, high } = data.scores[measure()];
     const ranked = data.runs.map((_, r) => r).sort((x, y) => score[y][t] - score[x][t]);
@@ -269,8 +269,8 @@
         high[r] ? fixed(high[r][t]) : "", String(place.get(r))];
     });
     const part = make("details");
-    part.append(make("summary", "", `All systems on topic ${data.topics[t]}`));
-    part.append(grid(tableName("systems"), ["", "run", `0 to ${top.toFixed(2)}`, "score", "low", "high", "rank overall"], 3, rows));
+    part.append(make("summary", "", `All runs on topic ${data.topics[t]}`));
+    part.append(grid(tableName("runs"), ["", "run", `0 to ${top.toFixed(2)}`, "score", "low", "high", "rank overall"], 3, rows));
     return part;
   };
 
@@ -279,7 +279,7 @@
     const open = box.querySelector("details")?.open;
     const heading = state.b < 0 ? "Topic by topic" : "Two runs, topic by topic: which topics decide";
     box.replaceChildren(make("h3", "", heading), controls(), ...decisive(),
-      make("h4", "", `Topic ${data.topics[state.topic]}`), make("p", "answer", answer()), ...sideBySide(), systems());
+      make("h4", "", `Topic ${data.topics[state.topic]}`), make("p", "answer", answer()), ...sideBySide(), runs());
     if (open) box.querySelector("details").open = true;
   };
   addEventListener("hashchange", () => {

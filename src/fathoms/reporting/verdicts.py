@@ -6,15 +6,27 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fathoms.inference.names import CLAIMED
+from fathoms.inference.names import CLAIMED, Verdict
 from fathoms.measures.base import Measure
 from fathoms.questions.compare.result import Pair
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
 
-LIKELY = 0.8  # probability from which on the model is said to expect a system ahead
+LIKELY = 0.8  # probability from which on the model is said to expect a run ahead
 OBSTACLES = ("topics", "judging", "ties", "equal means")
+# What each verdict means; the probability is HOLDS of `compare`.
+MEANINGS: dict[Verdict, str] = {
+    "certain": "significant, with a probability of 95% or more still significant in the same direction once judged, "
+    "and no judging of the two runs' documents and no tie order reverses the sign",
+    "supported": "significant, and with a probability of 95% or more still significant in the same direction once "
+    "judged",
+    "fragile": "significant as judged, but judging or ties may well undo it",
+    "open": "not significant, no claim",
+    "tie": "the means are equal",
+}
+TOP_PLACES = 10
+FAR_LESS = 0.8  # of the judged share of the best run
 
 
 def ahead(pair: Pair) -> tuple[str, str]:
@@ -56,7 +68,7 @@ def of_run(report: Report, measure: Measure, run: str) -> list[Pair]:
 
 
 def rivals(report: Report, measure: Measure) -> list[tuple[str, Pair]]:
-    """The systems that the first one cannot be claimed to be better than, in order of score."""
+    """The runs that the first one cannot be claimed to be better than, in order of score."""
     ranked = [run.run for run in report.ranked(measure)]
     pairs = ((other_run(pair, ranked[0]), pair) for pair in of_run(report, measure, ranked[0]))
     open_pairs = [(name, pair) for name, pair in pairs if pair.verdict not in CLAIMED]
@@ -64,15 +76,32 @@ def rivals(report: Report, measure: Measure) -> list[tuple[str, Pair]]:
 
 
 def leaders(report: Report, measure: Measure) -> list[str]:
-    """The first system, and those whose mean is the same."""
+    """The first run, and those whose mean is the same."""
     best = report.ranked(measure)[0].run
     return [best, *(name for name, pair in rivals(report, measure) if pair.verdict == "tie")]
 
 
 def judged_between(report: Report, measure: Measure, most: int) -> list[str]:
-    """The first system and those whose difference judging could reverse, as far as is known: first those for which
-    judging is what is missing, or which the model expects ahead. Empty where there is no such system."""
+    """The first run and those whose difference judging could reverse, as far as is known: first those for which
+    judging is what is missing, or which the model expects ahead. Empty where there is no such run."""
     best = report.ranked(measure)[0].run
     open_rivals = [(name, pair) for name, pair in rivals(report, measure) if pair.reversible != "no"]
     open_rivals.sort(key=lambda rival: obstacle(rival[1]) != "judging" and chance_of_other(rival[1], best) < LIKELY)
     return [best, *(name for name, _ in open_rivals[: most - 1])] if open_rivals else []
+
+
+def expected_ahead(report: Report, measure: Measure) -> list[tuple[str, float]]:
+    """Runs that the estimates put ahead of the first one, with the probability, the most probable first."""
+    best = report.ranked(measure)[0].run
+    chances = [
+        (other_run(pair, best), chance_of_other(pair, best))
+        for pair in of_run(report, measure, best)
+        if chance_of_other(pair, best) >= LIKELY and ahead_by_estimate(pair) != best
+    ]
+    return sorted(chances, key=lambda run_chance: -run_chance[1])
+
+
+def judged_shares(report: Report) -> dict[str, float]:
+    """The judged share of each run's first documents, as far as it is known."""
+    known = {} if report.audit is None else {run: shares[TOP_PLACES] for run, shares in report.audit.shares.items()}
+    return {run: share for run, share in known.items() if share is not None}

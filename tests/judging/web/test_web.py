@@ -436,7 +436,7 @@ def test_state(place: Callable[..., Place]) -> None:
     assert now["disagreements"] == [
         {"topic": "1", "document": first, "grades": [["ann", 2, ""], ["bob", 1, ""]], "final": None}
     ]
-    names = [one["name"] for one in now["systems"]]
+    names = [one["name"] for one in now["runs"]]
     assert sorted(names) == ["down", "odd", "up"]
     sure = here.session.engine.confidence()
     order = [here.session.documents.candidates.names.index(name) for name in names]

@@ -82,15 +82,13 @@ def table(demo: Demo, first: str) -> dict[str, list[float]]:
 def test_the_collection_is_described(demo: Demo, said: str) -> None:
     runs, pooled = demo.collection.runs, demo.collection.pooled
     documents = pl.concat([frame.select("topic", "doc") for frame in runs.values()]).unique()
-    judgments, retrieved = found(
-        r"are judged: ([\d,]+) judgments, while the systems retrieved ([\d,]+) documents", said
-    )
+    judgments, retrieved = found(r"are judged: ([\d,]+) judgments, while the runs retrieved ([\d,]+) documents", said)
     assert int(judgments.replace(",", "")) == len(demo.collection.qrels)
     assert int(retrieved.replace(",", "")) == len(documents)
     top = pool_of(demo, 5)
     assert len(top.join(demo.collection.qrels, on=["topic", "doc"], how="anti")) == 0
     assert len(demo.collection.qrels.join(top, on=["topic", "doc"], how="anti")) == 0
-    assert f"first 5 documents of {len(pooled)} systems ({', '.join(pooled)}) are judged" in said
+    assert f"first 5 documents of {len(pooled)} runs ({', '.join(pooled)}) are judged" in said
 
 
 def test_truths_are_inside_their_ranges(demo: Demo, said: str, truth: dict[str, float]) -> None:
@@ -106,7 +104,7 @@ def test_truths_are_inside_their_ranges(demo: Demo, said: str, truth: dict[str, 
     documents = pl.concat([frame.select("topic", "doc") for frame in demo.collection.runs.values()]).unique()
     relevant = demo.collection.truth.filter(pl.col("grade") > 0).join(documents, on=["topic", "doc"], how="anti")
     number, low_text, high_text, rest = found(
-        r"No system retrieved another ([\d,]+) relevant documents?\. .* AP would be (\S+) to (\S+), and (.*?)\. K", said
+        r"No run retrieved another ([\d,]+) relevant documents?\. .* AP would be (\S+) to (\S+), and (.*?)\. K", said
     )
     assert int(number.replace(",", "")) == len(relevant)
     assert (low_text, high_text) == (f"{min(complete.values()):.4f}", f"{max(complete.values()):.4f}")
@@ -140,7 +138,7 @@ def test_systems_that_did_not_contribute(demo: Demo, said: str, truth: dict[str,
     outside = [name for name in demo.collection.runs if name not in demo.collection.pooled]
     higher, lower = sum(true[n] < seen[n] for n in outside), sum(true[n] > seen[n] for n in outside)
     assert (
-        f"of {len(outside)} systems that did not contribute, {higher} belong higher in the ranking than their scores "
+        f"of {len(outside)} runs that did not contribute, {higher} belong higher in the ranking than their scores "
         f"put them, {lower} lower."
     ) in said
 
@@ -238,7 +236,7 @@ def test_the_demo_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
 def test_the_report_of_the_last_command_has_the_scores_that_were_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And its best system is the one of the column `score after`."""
+    """And its best run is the one of the column `score after`."""
     monkeypatch.setattr(charts, "available", lambda: False)
     folder = tmp_path / "demo"
     assert run("demo", "-o", str(folder), "--budget", "20", "--quiet") == 0
@@ -250,4 +248,4 @@ def test_the_report_of_the_last_command_has_the_scores_that_were_told(
     assert run(*words[:-1], str(tmp_path / "after.html"), "--quiet") == 0
     text = (tmp_path / "after.html").read_text(encoding="utf-8")
     best = max(after, key=lambda name: float(after[name]))
-    assert re.search(rf"{best} (has|shares) the highest AP[^,]*, {after[best]} over 20 topics", text)
+    assert re.search(rf"On 20 topics, {best}\b[^.]* the highest AP of the 8 runs, {after[best]} with", text)

@@ -80,7 +80,7 @@ def test_depth_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 
     assert call("--depths", "1:10", "--format", "tsv", "-o", tmp_path / "v.svg", "--scores", tmp_path / "s.tsv") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "measure\tdepth\tdiscrimination\tmedian_p\tcoverage\tinversion\ttau\tpearson"
+    assert lines[0] == "measure\tdepth\tdiscrimination\tmedian_p\tcoverage\tinversion\ttau\tpearson\terror_rate\ttied"
     assert len(lines) == 11
     assert (tmp_path / "v.svg").read_text().startswith("<svg")
     assert len((tmp_path / "s.tsv").read_text().splitlines()) == 61

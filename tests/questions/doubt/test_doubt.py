@@ -14,9 +14,12 @@ from scipy import stats
 
 import fathoms as fm
 from fathoms.estimate.document_effects import DocumentEffects, document_effects
-from fathoms.estimate.probabilities import relevance_probabilities
+from fathoms.estimate.estimates import run_estimates
+from fathoms.inference.replicates import Repeated, Systems
+from fathoms.inference.variance_components import variance_components
 from fathoms.measures.parse import parse_measure
-from fathoms.questions.doubt.analysis import variances
+from fathoms.questions.doubt.parts import parts_of
+from fathoms.questions.doubt.result import SourceName
 from tests.support.commands import finished
 
 
@@ -28,11 +31,96 @@ def test_parts_of_the_variance_are_those_that_scores_were_made_of() -> None:
         scores = rng.normal(0, np.sqrt(of_topics), topics) + rng.normal(0, np.sqrt(of_draws), (draws, 1))
         scores = scores + rng.normal(0, np.sqrt(of_both), (draws, topics))
         ties = 0.5 / topics
-        parts = variances(scores, ties)
-        # The draws of single topics are independent, so that their mean has a part of their variance too.
-        known = np.array([of_topics / topics, of_draws + of_both / topics, of_both / topics, ties])
-        shares = np.array([parts.topics, parts.judging, parts.both, parts.ties]) / parts.total
+        parts = parts_of(scores[:, None], [np.array([0])], ties)
+        known = np.array([of_topics / topics, of_draws, of_both / topics, ties])
+        shares = np.array([parts.variance[name] for name in ("topics", "judging", "both", "ties")]) / parts.total
         assert shares == pytest.approx(known / known.sum(), abs=0.05)
+
+
+def test_repetitions_and_labels_have_parts_of_their_own() -> None:
+    """Effects of topic, draw, repetition, and of each two and all three together, each of known variance."""
+    rng = np.random.default_rng(8)
+    draws, runs, topics, sources = 300, 60, 80, 50
+    size = (draws, runs, topics)
+    known = {"t": 1.0, "j": 0.02, "r": 0.5, "jt": 3.0, "rt": 20.0, "jr": 0.4, "jrt": 9.0}
+    scores = np.zeros(size)
+    for axes, variance in known.items():
+        shape = [n if axis in axes else 1 for axis, n in zip("jrt", size, strict=True)]
+        scores = scores + rng.normal(0, np.sqrt(variance), shape)
+    of_labels = rng.normal(0, 1, (sources, 1)) + rng.normal(0, 2, (sources, topics)) + rng.normal(0, 5, topics)
+    parts = parts_of(scores, [np.arange(runs)], 0.01, of_labels)
+    expected: dict[SourceName, float] = {
+        "topics": 1 / topics,
+        "judging": 0.02,
+        "both": 3 / topics,
+        "repetitions": 0.5 / runs,
+        "topics_repetitions": 20 / (runs * topics),
+        "judging_repetitions": 0.4 / runs + 9 / (runs * topics),
+        "ties": 0.01,
+        "label_sources": 1 / sources,
+        "topics_labels": 4 / (sources * topics),
+    }
+    total = sum(expected.values())
+    for name, variance in expected.items():
+        assert parts.variance[name] / parts.total == pytest.approx(variance / total, abs=0.05), name
+
+
+def test_components_are_those_of_two_way_tables() -> None:
+    """Searle, Casella and McCulloch, ch. 4: by mean squares, written out for two factors."""
+    values = np.random.default_rng(1).normal(size=(5, 7)) + np.arange(5)[:, None] + 2 * np.arange(7)
+    rows, columns, mean = values.mean(axis=1), values.mean(axis=0), values.mean()
+    both = ((values - rows[:, None] - columns + mean) ** 2).sum() / (4 * 6)
+    parts = variance_components(values, ("a", "b"))
+    assert parts[frozenset("ab")] == pytest.approx(both)
+    assert parts[frozenset("a")] == pytest.approx((7 * rows.var(ddof=1) - both) / 7)
+    assert parts[frozenset("b")] == pytest.approx((5 * columns.var(ddof=1) - both) / 5)
+
+
+def test_systems_of_several_runs(simulated: Callable[..., Path]) -> None:
+    """Where all is judged and nothing is tied: mean, variance and degrees of freedom of inference.replicates."""
+    qrels, runs = judged(30, 4)
+    rng = np.random.default_rng(5)
+    given = {
+        f"{name}.{i}": {
+            topic: {document: score + rng.normal(0, 2) for document, score in scores.items()}
+            for topic, scores in run.items()
+        }
+        for name, run in runs.items()
+        for i in range(4)
+    }
+    exp = fm.Experiment(qrels, given, replicates="{system}.*")
+    [budget] = exp.doubt("P@3", of=("a", "b")).budgets
+    scores = np.array([_scores(qrels, run) for run in given.values()])
+    repeated = Repeated.of(scores, Systems.of(list(given), {name: name[0] for name in given}))
+    low, high = repeated.intervals(np.array([0]), np.array([1]), np.array([0.05]))
+    assert budget.estimate == pytest.approx((low[0] + high[0]) / 2)
+    variance = sum(source.share or 0.0 for source in budget.sources)
+    assert variance == pytest.approx(1.0)
+    assert budget.high - budget.low == pytest.approx(high[0] - low[0], rel=0.05)
+    assert budget.source("repetitions") is not None
+
+
+def test_each_source_of_labels_and_the_labels_instead_of_judgments() -> None:
+    made = fm.simulate(systems=4, n_topics=10, n_docs=300, depth=30, pool_depth=5, unpooled=1, max_grade=2, seed=2)
+    truth = fm.read_qrels(made.truth).to_dict()
+    rng = np.random.default_rng(0)
+    labels = [
+        {t: {d: int(np.clip(g + rng.integers(-1, 2), 0, 2)) for d, g in of.items()} for t, of in truth.items()}
+        for _ in range(2)
+    ]
+    exp = fm.Experiment(made.qrels, made.runs, pooled=made.pooled)
+    [budget] = exp.doubt("P@10", of="sys4", labels=labels).budgets
+    names = {source.name for source in budget.sources}
+    assert {"label_sources", "topics_labels", "assessors", "labels"} <= names
+    known = exp.qrels.to_dict()
+    expected = []
+    for of_source in labels:
+        graded = {t: {d: of_source[t].get(d, g) for d, g in of.items()} for t, of in known.items()}
+        [row] = fm.evaluate(graded, {"sys4": made.runs["sys4"]}, "P@10", ties="trec").to_dicts()
+        expected.append(row["score"])
+    source = budget.source("assessors")
+    assert source is not None
+    assert (source.low, source.high) == pytest.approx((min(expected), max(expected)))
 
 
 def judged(topics: int, seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, dict[str, float]]]]:
@@ -95,17 +183,21 @@ def test_a_run_and_its_copy_differ_by_nothing() -> None:
 def effects_of(measure: str, runs: tuple[str, ...]) -> tuple[DocumentEffects, Any, Any]:
     collection = fm.simulate(systems=3, n_topics=4, n_docs=60, depth=8, pool_depth=3, unpooled=1, max_grade=1, seed=5)
     exp = fm.Experiment(collection.qrels, collection.runs, pooled=collection.pooled)
-    chances = relevance_probabilities(exp, "fusion")
     parsed = parse_measure(measure)
-    return document_effects(chances, parsed, runs, np.zeros(len(chances.candidates.topics))), chances, exp
+    open_documents = run_estimates(exp, [parsed]).open_documents
+    assert open_documents is not None
+    weights = dict(zip(runs, (1.0, -1.0), strict=False))
+    expected = np.zeros(len(open_documents.found.topics))
+    return document_effects(open_documents, 8, parsed, weights, expected), open_documents, exp
 
 
 @pytest.mark.parametrize("measure", ["P@5", "RBP(p=0.8)", "DCG@5"])
 @pytest.mark.parametrize("runs", [("sys3",), ("sys3", "sys1")])
 def test_weighted_measures_have_the_variance_of_all_completions(measure: str, runs: tuple[str, ...]) -> None:
     """Scores of one topic under every way of judging what is unjudged, each with its probability."""
-    effects, chances, exp = effects_of(measure, runs)
-    candidates, n = chances.candidates, len(chances.candidates.topics)
+    effects, open_documents, exp = effects_of(measure, runs)
+    candidates, n = open_documents.found, len(open_documents.found.topics)
+    relevance = open_documents.chances_to(8, 1.0)[1]
     rankings = {run: exp.runs[run].to_dict() for run in exp.runs}
     for topic, name in enumerate(candidates.topics):
         mine = [number for number in effects.candidate.tolist() if candidates.topic[number] == topic]
@@ -119,7 +211,7 @@ def test_weighted_measures_have_the_variance_of_all_completions(measure: str, ru
             means = fm.evaluate({name: known[name]}, {run: {name: of[name]} for run, of in rankings.items()}, measure)
             score = {row["run"]: row["score"] for row in means.iter_rows(named=True)}
             value = score[runs[0]] - (score[runs[1]] if len(runs) == 2 else 0)
-            chance = np.prod([p if g else 1 - p for p, g in zip(chances.probability[mine], grades, strict=True)])
+            chance = np.prod([p if g else 1 - p for p, g in zip(relevance[mine], grades, strict=True)])
             total, total_of_squares = total + chance * value, total_of_squares + chance * value**2
         of_topic = effects.variance[np.isin(effects.candidate, mine)].sum() * n**2
         assert of_topic == pytest.approx(total_of_squares - total**2)
@@ -128,11 +220,18 @@ def test_weighted_measures_have_the_variance_of_all_completions(measure: str, ru
         pytest.fail("no topic was small enough")
 
 
-def test_doubt_that_is_left_counts_what_documents_share() -> None:
-    effects = DocumentEffects(np.arange(3), np.array([4.0, 2.0, 2.0]), np.array([1.0, 1.0, 2.0]))
-    assert effects.doubt_left(8.0) == pytest.approx(np.sqrt([1, 0.5, 0.25, 0]))
-    # Of a variance of 24, 16 are an error of all documents together, of which the first has a quarter.
-    assert effects.doubt_left(24.0) == pytest.approx(np.sqrt(np.array([24, 4 + 9, 2 + 4, 0]) / 24))
+def test_what_is_left_is_what_estimating_again_gives() -> None:
+    """Judged as one draw has them, the documents of the list leave the doubt that the tool then shows."""
+    made = fm.simulate(systems=5, n_topics=20, n_docs=500, depth=50, pool_depth=6, unpooled=2, seed=1)
+    for measure in ("P@10", "AP"):
+        exp = fm.Experiment(made.qrels, made.runs, pooled=made.pooled)
+        doubt = exp.doubt(measure, of="sys5")
+        more, truth = exp.qrels.to_dict(), fm.read_qrels(made.truth).to_dict()
+        for item in doubt.budgets[0].to_judge:
+            more[item.topic][item.document] = truth[item.topic].get(item.document, 0)
+        later = fm.Experiment(more, made.runs, pooled=made.pooled).doubt(measure, of="sys5")
+        widths = [source.high - source.low for of in (doubt, later) if (source := of.budgets[0].source("judging"))]
+        assert 0.25 < widths[1] / widths[0] < 0.75
 
 
 def test_settling_takes_no_topic_and_no_judgment_too_many(simulated: Callable[..., Path]) -> None:
@@ -141,12 +240,12 @@ def test_settling_takes_no_topic_and_no_judgment_too_many(simulated: Callable[..
     [budget] = exp.doubt("nDCG@10", of=("sys1", "sys2"), cost_topic=100).budgets
     assert not budget.is_clear
     [topics] = [way for way in budget.settling if way.unit == "topics"]
-    # The interval has the greatest half width that leaves 0 out, and one topic fewer does not do.
-    t = stats.t.ppf(0.975, 11)
-    variance = ((budget.high - budget.low) / (2 * t)) ** 2
+    # With so many topics the interval leaves 0 out, and with one fewer it does not.
+    measure = parse_measure("nDCG@10")
+    draws = run_estimates(exp, [measure])[measure].draws
+    parts = parts_of(draws, [np.array([0]), np.array([1])], 0.0)
     n = 12 + topics.count
-    widths = [stats.t.ppf(0.975, m - 1) * np.sqrt(variance * 12 / m) for m in (n, n - 1)]
-    assert widths[0] < abs(budget.estimate) <= widths[1]
+    assert parts.half_width(0.95, topics=n) < abs(budget.estimate) <= parts.half_width(0.95, topics=n - 1)
     assert topics.cost == 100 * topics.count
     assert [way.cost for way in budget.settling] == sorted(way.cost for way in budget.settling)
 
@@ -196,7 +295,7 @@ def test_the_command(simulated: Callable[..., Path], tmp_path: Path, capsys: pyt
     assert len(lines) - 1 == judging["halved_by"]
     done = finished(capsys, "doubt", *files, "-o", str(picture))
     assert "<svg" in picture.read_text()
-    assert "sys4 less sys2" in done.out
+    assert "nDCG@10: " in done.out
 
 
 def test_what_it_cannot_answer_it_says(simulated: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,15 +311,3 @@ def test_what_it_cannot_answer_it_says(simulated: Callable[..., Path], capsys: p
         exp.doubt("GMAP", of="sys1")
     with pytest.raises(fm.FathomsError, match="one topic says nothing of others"):
         fm.doubt({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR")
-
-
-@pytest.mark.parametrize(("measure", "words"), [("P@10", "takes about"), ("nDCG@10", "takes at least")])
-def test_forecasts_that_did_not_hold_are_called_a_minimum(measure: str, words: str) -> None:
-    """Judging what the list names halved the doubt by measures that add up, and not by those with an ideal."""
-    made = fm.simulate(systems=5, n_topics=10, n_docs=500, depth=50, pool_depth=6, unpooled=2, seed=1)
-    doubt = fm.Experiment(made.qrels, made.runs, pooled=made.pooled).doubt(measure, of="sys5")
-    judging = doubt.budgets[0].source("judging")
-    assert judging is not None
-    assert judging.halved_by is not None
-    [sentence] = [sentence for sentence in doubt.remarks if "the doubt from judging" in sentence]
-    assert f"To halve the doubt from judging {words} {judging.halved_by} judgments" in sentence

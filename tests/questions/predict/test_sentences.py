@@ -10,7 +10,7 @@ import pytest
 
 import fathoms as fm
 from fathoms.questions.depth.stability import stable_from
-from fathoms.questions.predict.words import ABOUT, POINTS
+from fathoms.questions.predict.words import ABOUT, OWN_DOUBT, POINTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fathoms.FathomsWarning")
 
@@ -57,7 +57,8 @@ def test_predict_says_what_judging_is_estimated_to_change(exp: fm.Experiment, me
     expected = f"to reverse {reversed_} of 15 pairs of runs" if reversed_ else "to reverse no pair of runs"
     assert expected in said
     assert said.endswith(f"({method}).")
-    assert found.sentences[-1] == f"{ABOUT} {POINTS.format(method)}"
+    more = OWN_DOUBT if method == "fusion" else POINTS
+    assert found.sentences[-1] == f"{ABOUT} {more.format(method)}"
 
 
 def test_predict_of_one_run_and_of_many_methods(exp: fm.Experiment) -> None:

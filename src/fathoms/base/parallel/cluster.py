@@ -223,7 +223,7 @@ class _Watch:
     def __init__(self, scheduler: str) -> None:
         self.scheduler = scheduler
         self.since: float | None = None  # when there was none for the first time
-        self.said = 0.0
+        self.told_at = 0.0
 
     def see(self, workers: int) -> None:
         now = monotonic()
@@ -231,15 +231,15 @@ class _Watch:
             self.since = None
             return
         if self.since is None:
-            self.since, self.said = now, -SAY_SECONDS
+            self.since, self.told_at = now, -SAY_SECONDS
         gone = now - self.since
         if gone >= _patience:
             raise FathomsError(
                 f"the scheduler {self.scheduler} has had no worker for {gone:.0f} seconds; start workers and then the "
                 "command again, or let it wait longer with --patience"
             )
-        if now - self.said >= SAY_SECONDS:
-            self.said = now
+        if now - self.told_at >= SAY_SECONDS:
+            self.told_at = now
             say(f"the scheduler {self.scheduler} has no worker; waiting for one, {_patience - gone:.0f} s at most")
 
 

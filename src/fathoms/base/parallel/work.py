@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +12,7 @@ from fathoms.base.files import whole_file
 from fathoms.base.parallel.checkpoint_hash import seal
 from fathoms.base.parallel.cluster import cores, on_cluster
 from fathoms.base.parallel.local import each_on_forks, may_fork, on_processes
+from fathoms.base.progress import say
 from fathoms.base.text import shown_safely
 
 if TYPE_CHECKING:
@@ -37,9 +38,11 @@ def parallel_map(
     identity: Callable[[Item], str] = repr,
     heavy: bool = False,
     threads: bool = True,
+    doing: str = "",
     progress: Callable[[Item], None] = lambda item: None,
 ) -> list[Result]:
-    """`work` on every item, the results in their order; `progress` hears here of each item that is done.
+    """`work` on every item, the results in their order; `progress` hears here of each item that is done, and whoever
+    waits of what is being done.
 
     For a scheduler `work` needs to be picklable, and what it refers to is sent to each worker once. With a folder,
     results are kept there some at a time, as by `run_batches`, and those found there are not worked for again; they
@@ -50,6 +53,7 @@ def parallel_map(
     work cannot share a process with other work: then it goes one by one.
     """
     items = list(items)
+    progress = _told(progress, doing, len(items))
     if folder is not None:
         return _each_kept(work, items, workers, scheduler, folder, settings, identity, progress)
     if scheduler is not None:
@@ -76,6 +80,18 @@ def parallel_map(
 
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(worked, items))
+
+
+def _told(progress: Callable[[Item], None], doing: str, of: int) -> Callable[[Item], None]:
+    """The same, and it says how far the work is."""
+    done = count(1)
+
+    def tell(item: Item) -> None:
+        progress(item)
+        say(doing, next(done), of)
+
+    say(doing, 0, of)
+    return tell
 
 
 def run_batches(

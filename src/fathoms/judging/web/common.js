@@ -199,7 +199,7 @@ function options(select, entries, first) {
   select.value = entries.some(([value]) => value === chosen) ? chosen : "";
 }
 
-// Names of systems often differ at their ends alone.
+// Names of runs often differ at their ends alone.
 const middle = (text, most) => (text.length > most
   ? `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}` : text);
 

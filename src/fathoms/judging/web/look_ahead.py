@@ -1,6 +1,6 @@
 """What the engine makes of the judgments, worked out in a thread of its own while people judge.
 
-It is given the state of the session that is on disk and leaves a `View`: the documents to hand out next and how systems
+It is given the state of the session that is on disk and leaves a `View`: the documents to hand out next and how runs
 compare. Where it has little to do, the next document is chosen with all that is known. Where the model is fitted, or
 many judge at once, nobody waits: documents are then handed out from the last view. What the engine knows depends on the
 ordered log alone; how up to date it was when it chose is all that depends on time.

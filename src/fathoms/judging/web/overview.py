@@ -39,8 +39,8 @@ def overview(session: Session, view: View, trace: list[Point]) -> dict[str, Any]
         "until": settings.until,
         "max_grade": settings.max_grade,
         "rel": settings.rel,
-        "measures": list(settings.measures),  # systems are shown by the first
-        "systems": [{"name": name, "expected": value} for name, value in view.expected],
+        "measures": list(settings.measures),  # runs are shown by the first
+        "runs": [{"name": name, "expected": value} for name, value in view.expected],
         "confidence": [[chance.get((better, other)) for other in names] for better in names],
         "pairs": in_all,
         "settled": settled,

@@ -184,10 +184,10 @@ function showPause() {
     ? `${state.ended.split(";")[0].replace(/\.?$/, ".")} You judged ${number.format(state.judged)} of the `
       + `${number.format(state.all_judged)} documents. Thank you.`
     : "The remaining documents are with other assessors, or still being chosen. This page checks again by itself.";
-  $("ranking").replaceChildren(...(state.ended && all ? all.systems : []).slice(0, MOST).map((system) => {
-    const item = element("li", middle(system.name, 40));
-    item.title = system.name;
-    item.append(element("span", `expected ${all.measures[0]} ${system.expected.toFixed(4)}`));
+  $("ranking").replaceChildren(...(state.ended && all ? all.runs : []).slice(0, MOST).map((run) => {
+    const item = element("li", middle(run.name, 40));
+    item.title = run.name;
+    item.append(element("span", `expected ${all.measures[0]} ${run.expected.toFixed(4)}`));
     return item;
   }));
 }

@@ -4,7 +4,7 @@ Every request is checked in this order: its host (against names that lead here f
 of the page that sends it, its token, size and form of its body. Files come from a fixed list, and texts leave as JSON
 that the scripts put into text nodes, so that nothing in a document is ever HTML.
 
-Assessors get documents and their own progress. How systems compare, who judged what and the judgments themselves are
+Assessors get documents and their own progress. How runs compare, who judged what and the judgments themselves are
 for the organiser, who has another token; assessors get them only where that was asked for.
 """
 
@@ -80,7 +80,7 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What the page shows: names of the grades, guidelines, and whether assessors see how systems compare."""
+    """What the page shows: names of the grades, guidelines, and whether assessors see how runs compare."""
 
     grades: Sequence[GradeName] = ()
     guidelines: str = ""
@@ -326,7 +326,7 @@ class Page:
         return _json_text(f'{{"state":{await self._ask(self._state_of, name)}}}')
 
     def _state_of(self, name: str | None) -> str:
-        """What an assessor is told. Whatever is about systems is not even sent, unless it is to be shown."""
+        """What an assessor is told. Whatever is about runs is not even sent, unless it is to be shown."""
         own = self.service.own_state(name)
         if not self.options.show_standings:
             return _dumped(own)

@@ -410,7 +410,7 @@ class JudgingService:
         ]
 
     def own_state(self, name: str | None) -> dict[str, Any]:
-        """What an assessor may know: how far the own work is, and nothing about systems or other people's grades."""
+        """What an assessor may know: how far the own work is, and nothing about runs or other people's grades."""
         self._check_failure()
         state = self.session.state
         own = OwnWork(state.settings) if name is None else state.work_of(name)

@@ -1,8 +1,8 @@
 "use strict";
-// How systems compare: the curve of confidence, the table of pairs, and how much is left to do.
+// How runs compare: the curve of confidence, the table of pairs, and how much is left to do.
 
-const MANY = 12; // systems from which the matrix has no numbers
-const MOST = 24; // systems in the matrix
+const MANY = 12; // runs from which the matrix has no numbers
+const MOST = 24; // runs in the matrix
 
 function showComparison(now, at_hand) {
   $("settled").textContent = `${number.format(now.settled)} of ${number.format(now.pairs)}`;
@@ -63,17 +63,17 @@ function drawCurve(now) {
 }
 
 function drawMatrix(now) {
-  const systems = now.systems.slice(0, MOST);
+  const runs = now.runs.slice(0, MOST);
   const table = $("matrix");
-  const many = systems.length > MANY;
+  const many = runs.length > MANY;
   table.className = many ? "matrix small" : "matrix";
   const head = element("thead");
   const names = element("tr");
   names.append(element("td"));
-  for (const system of systems.slice(1)) {
-    const cell = element("th", system.name.length > 6 ? `…${system.name.slice(-4)}` : system.name);
+  for (const run of runs.slice(1)) {
+    const cell = element("th", run.name.length > 6 ? `…${run.name.slice(-4)}` : run.name);
     cell.scope = "col";
-    cell.title = system.name;
+    cell.title = run.name;
     names.append(cell);
   }
   const score = element("th", "score");
@@ -81,13 +81,13 @@ function drawMatrix(now) {
   score.title = `expected ${now.measures[0]}`;
   names.append(score);
   head.append(names);
-  const rows = systems.map((system, i) => {
+  const rows = runs.map((run, i) => {
     const row = element("tr");
-    const label = element("th", middle(system.name, 16));
+    const label = element("th", middle(run.name, 16));
     label.scope = "row";
-    label.title = `${system.name}: expected ${now.measures[0]} ${system.expected.toFixed(4)}`;
+    label.title = `${run.name}: expected ${now.measures[0]} ${run.expected.toFixed(4)}`;
     row.append(label);
-    for (let j = 1; j < systems.length; j++) {
+    for (let j = 1; j < runs.length; j++) {
       const chance = now.confidence[i][j];
       if (j <= i || chance === null) {
         row.append(element("td"));
@@ -95,23 +95,23 @@ function drawMatrix(now) {
       }
       const sure = Math.max(chance, 1 - chance);
       const cell = element("td", rounded(chance), sure >= now.until ? "settled" : "open");
-      cell.title = `${system.name} better than ${systems[j].name}: ${chance.toFixed(4)}`;
+      cell.title = `${run.name} better than ${runs[j].name}: ${chance.toFixed(4)}`;
       cell.setAttribute("aria-label", `${chance.toFixed(2)}, ${sure >= now.until ? "settled" : "open"}`);
       row.append(cell);
     }
-    row.append(element("td", system.expected.toFixed(3), "value"));
+    row.append(element("td", run.expected.toFixed(3), "value"));
     return row;
   });
   const body = element("tbody");
   body.append(...rows);
   table.replaceChildren(table.caption, head, body);
-  const more = now.systems.length - systems.length;
+  const more = now.runs.length - runs.length;
   const entries = [["settled", "settled"], ["open", "open"]].map(([kind, words]) => {
     const entry = element("span");
     entry.append(element("i", "", kind), words);
     return entry;
   });
-  $("legend").replaceChildren(...entries, element("span", `row better than column${now.measures.length > 1 ? `, by ${now.measures[0]}` : ""}` + (more ? `; ${more} systems more` : "")));
+  $("legend").replaceChildren(...entries, element("span", `row better than column${now.measures.length > 1 ? `, by ${now.measures[0]}` : ""}` + (more ? `; ${more} runs more` : "")));
 }
 
 function rounded(chance) {

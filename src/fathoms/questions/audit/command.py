@@ -40,8 +40,7 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
 
     exp = options.experiment(args, memory_mb=0)
-    with output.progress(len(exp.runs), args.quiet) as step:
-        result = exp.audit(**options.arguments(args, "audit"), progress=step)
+    result = exp.audit(**options.arguments(args, "audit"))
     output.present(result, args, lambda: _blocks(result), experiment=exp)
     return 0
 

@@ -92,7 +92,7 @@ def leave_out(
     partial: list[tuple[str, str | None]] = [
         (run, unit) for unit, runs in left.items() if brought.of(unit).any() for run in runs
     ]
-    means = parallel_map(scored, [*whole, *partial], workers=workers, scheduler=scheduler)
+    means = parallel_map(scored, [*whole, *partial], workers=workers, scheduler=scheduler, doing="runs left out")
     full = np.array(means[: len(whole)])
     without = dict(zip(partial, means[len(whole) :], strict=True))
     results = []

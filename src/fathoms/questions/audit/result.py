@@ -27,7 +27,6 @@ from fathoms.questions.audit.findings import (
     changes,
 )
 from fathoms.questions.audit.new_run_calls import Calls
-from fathoms.questions.audit.words import answers, remarks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +38,7 @@ COLUMNS = ("section", "item", "measure", "value", "spread")
 class Audit(Result):
     """All findings on a collection."""
 
+    words_module: ClassVar = "fathoms.questions.audit.words"
     columns: ClassVar = COLUMNS
     charts: ClassVar = ("relevant", "judged", "left_out")
 
@@ -148,14 +148,6 @@ class Audit(Result):
         """The figures as a frame; guidelines, which are words, are in `guidelines`."""
         rows = [row for row in self.rows() if not isinstance(row[3], str)]
         return frame_of_rows(COLUMNS, rows, COLUMNS[:3])
-
-    @property
-    def answer(self) -> list[str]:
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        return remarks(self)
 
     def _draw(self, kind: str, measure: str) -> Any:
         """`relevant`: documents found per topic in pools of growing depth. `judged`: how much of the first k is judged.

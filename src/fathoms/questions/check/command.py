@@ -39,8 +39,8 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
 
     exp = options.experiment(args, memory_mb=0)
-    with output.progress(len(exp.runs), args.quiet) as step:
-        check = exp.check(**options.arguments(args, "check"), progress=step)
+    step = output.steps(len(exp.runs), "runs")
+    check = exp.check(**options.arguments(args, "check"), progress=step)
     output.present(check, args, lambda: _blocks(check))
     return 1 if check.count("error") or (args.strict and check.count("warning")) else 0
 

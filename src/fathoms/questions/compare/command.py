@@ -96,9 +96,7 @@ def run(args: Namespace) -> int:
         check_writable(args.explain_to)
         args.explain = True
     exp = options.experiment(args)
-    every = args.ranges == "all"
-    with output.progress(len(exp.runs), args.quiet, more=lambda: len(exp.qrels.topics) if every else 0) as step:
-        result = exp.compare(**options.arguments(args, "compare"), progress=step)
+    result = exp.compare(**options.arguments(args, "compare"))
     if args.explain_to is not None:
         decisive = [row for i in range(len(result.explained)) for row in decisive_rows(result, i)]
         output.put(output.delimited(DECISIVE, decisive, "\t"), args.explain_to)

@@ -123,6 +123,7 @@ class Pair:
 class Comparison(Result):
     """All pairs compared, and how."""
 
+    words_module: ClassVar = "fathoms.questions.compare.words"
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     words: ClassVar[tuple[str, ...]] = WORDS
     charts: ClassVar = ("verdicts", "counts")
@@ -219,18 +220,6 @@ class Comparison(Result):
             if reference in (pair.run_a, pair.run_b) and pair.verdict in SIGNIFICANT:
                 other = pair.run_b if pair.run_a == reference else pair.run_a
                 yield (other, pair.measure, pair.group), FRAGILE if pair.verdict == "fragile" else HOLDS
-
-    @property
-    def answer(self) -> list[str]:
-        from fathoms.questions.compare.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        from fathoms.questions.compare.words import remarks
-
-        return remarks(self)
 
     def _charted(self) -> list[str]:
         return list(dict.fromkeys(pair.measure for pair in self.pairs))

@@ -87,7 +87,13 @@ def pairs_after_judging(
         return replace(held, p_holds=np.full(len(held.p_holds), np.nan))
 
     measures = list(estimates.by_measure)
-    return dict(zip(measures, parallel_map(after_judging, measures, workers=workers), strict=True))
+    return dict(
+        zip(
+            measures,
+            parallel_map(after_judging, measures, workers=workers, doing="measures, once all is judged"),
+            strict=True,
+        )
+    )
 
 
 def tested_pairs(

@@ -104,13 +104,11 @@ def run(args: Namespace) -> int:
 
     sources = _sources(args.sources)
     folder = _folder(args, sources)
-    with output.progress(len(sources), args.quiet, "files") as step:
-        for source in sources:
-            target, rows, notes = _convert(source, folder, args)
-            if not args.quiet:
-                output.warn(notes, args)
-                print(f"fathoms: {target}: {rows}", file=sys.stderr)
-            step(source)
+    for source in sources:
+        target, rows, notes = _convert(source, folder, args)
+        if not args.quiet:
+            output.warn(notes, args)
+            print(f"fathoms: {target}: {rows}", file=sys.stderr)
     return 0
 
 

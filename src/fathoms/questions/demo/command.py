@@ -1,6 +1,6 @@
 """The whole story in half a minute, on simulated data.
 
-Simulate a small collection, score, compare and audit its systems, judge the most
+Simulate a small collection, score, compare and audit its runs, judge the most
 informative documents, see what that changed beside the truth, and write a report to look at.
 """
 
@@ -81,9 +81,9 @@ def narrative(demo: Demo) -> str:
         [
             _heading(1, "A collection"),
             _wrapped(
-                f"{len(demo.runs)} systems, {len(demo.qrels.topics)} topics. Only the first {POOL_DEPTH} documents "
-                f"of {len(pooled)} systems ({', '.join(pooled)}) are judged: {len(demo.qrels):,} judgments, while the "
-                f"systems retrieved {demo.documents:,} documents."
+                f"{len(demo.runs)} runs, {len(demo.qrels.topics)} topics. Only the first {POOL_DEPTH} documents "
+                f"of {len(pooled)} runs ({', '.join(pooled)}) are judged: {len(demo.qrels):,} judgments, while the "
+                f"runs retrieved {demo.documents:,} documents."
             ),
             _heading(2, "Scores and their ranges, beside the truth, which here is known"),
             _scores(demo),
@@ -112,7 +112,7 @@ def _of_scores(demo: Demo) -> list[str]:
     below = f"{demo.below} of {n} would then be below low" if demo.below else "all would still be in their ranges"
     return [
         *range_sentences(demo.before),
-        "The truth: AP with all of these documents judged, so it lies between low and high. No system retrieved "
+        "The truth: AP with all of these documents judged, so it lies between low and high. No run retrieved "
         f"another {pluralise(demo.unretrieved, 'relevant document')}. Ranges are not about them: if they counted too, "
         f"AP would be {demo.complete.min():.4f} to {demo.complete.max():.4f}, and {below}.",
         f"Kendall's tau between the order by score and the true one is {demo.tau(demo.scores):.2f}.",
@@ -131,19 +131,19 @@ def _of_claims(demo: Demo) -> list[str]:
         return none
     return [
         *none,
-        "The truth, with all documents of the two systems of a pair judged: the system that is ahead now is then ahead "
+        "The truth, with all documents of the two runs of a pair judged: the run that is ahead now is then ahead "
         f"in {', '.join(counts)}.",
     ]
 
 
 def _of_outsiders(demo: Demo) -> str:
-    """Where the systems that did not contribute belong."""
+    """Where the runs that did not contribute belong."""
     seen, true = _places(demo.scores), _places(demo.truth)
     outside = [i for i, run in enumerate(demo.runs) if run not in demo.collection.pooled]
     higher = sum(true[i] < seen[i] for i in outside)
     lower = sum(true[i] > seen[i] for i in outside)
     return (
-        f"The truth: of {len(outside)} systems that did not contribute, {higher} belong higher in the ranking than "
+        f"The truth: of {len(outside)} runs that did not contribute, {higher} belong higher in the ranking than "
         f"their scores put them, {lower} lower."
     )
 
@@ -215,9 +215,9 @@ def what_to_see(folder: Path) -> str:
 7. Now open {folder / "report.html"} in a browser. It knows the judgments of step 1:
 
 - the summary says what can be claimed, what cannot, and what would help;
-- Systems: how wide the ranges are, and which scores the unjudged documents decide;
+- Runs: how wide the ranges are, and which scores the unjudged documents decide;
 - Comparisons: point at the matrix; Topics: choose one to see which unjudged documents matter there;
-- Pool: what becomes of a system that did not contribute to the judgments.
+- Pool: what becomes of a run that did not contribute to the judgments.
 
 The same with the judgments of step 5 added; its scores are those of the column "score after":
 fathoms report {folder / "judged.txt"} {folder / "runs"} --pooled {pooled} --groups {groups} -o after.html

@@ -17,6 +17,7 @@ from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.depths import depth_scores
 from fathoms.inference.agreement import Evaluated, agreement
 from fathoms.inference.correlation import Correlation, correlation, correlation_matrix, swaps
+from fathoms.inference.half_topics import HalfTopics, half_topics
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PANES = ("discrimination", "median_p", "coverage", "inversion", "tau", "pearson")
+HALVES = ("error_rate", "tied")  # what halves of the topics say
 EMPHASISED = 6  # runs that have a colour of their own in a chart of many
 
 
@@ -137,6 +139,12 @@ def panes(
     return rows
 
 
+def halves_by_depth(result: DepthScores, measure: str, depths: Sequence[int] | None = None) -> list[HalfTopics]:
+    """How often halves of the topics disagree about two runs, by depth: all, or some. The halves are the same ones."""
+    scores = result.scores[measure]
+    return [half_topics(scores[:, :, result.depths.index(d)]) for d in (result.depths if depths is None else depths)]
+
+
 def volatility(result: DepthScores, rows: str, columns: str | None = None, kind: Correlation = "tau") -> Floats:
     """LMC-depth eq. 7: correlation of the orderings at all pairs of depths, of one measure or of two."""
     return correlation_matrix(result.means(rows), kind, others=None if columns is None else result.means(columns))
@@ -146,7 +154,8 @@ def volatility(result: DepthScores, rows: str, columns: str | None = None, kind:
 class DepthAnalysis(Result):
     """How much depends on the depth of evaluation: for each measure the figures by depth, against a reference."""
 
-    columns: ClassVar = ("measure", "depth", *PANES)
+    words_module: ClassVar = "fathoms.questions.depth.words"
+    columns: ClassVar = ("measure", "depth", *PANES, *HALVES)
     words: ClassVar = ("measure",)
     charts: ClassVar = ("volatility", "cross", "scores")
     whole_numbers: ClassVar = ("depth",)
@@ -166,22 +175,14 @@ class DepthAnalysis(Result):
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [
-            (measure, *(row[name] for name in ("depth", *PANES)))
+            (measure, *(row[name] for name in ("depth", *PANES)), halves.error_rate, halves.tied)
             for measure in self.measures
-            for row in panes(self.scored, measure, self.reference, self.alpha)
+            for row, halves in zip(
+                panes(self.scored, measure, self.reference, self.alpha),
+                halves_by_depth(self.scored, measure),
+                strict=True,
+            )
         ]
-
-    @property
-    def answer(self) -> list[str]:
-        from fathoms.questions.depth.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        from fathoms.questions.depth.words import remarks
-
-        return remarks(self)
 
     def correlations(self, measure: str) -> Floats:
         """How alike the orders of the runs are at every two depths."""

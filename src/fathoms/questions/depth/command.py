@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from fathoms.questions.depth.analysis import DepthAnalysis
 
 # What a narrow terminal leaves out of the table: the higher, the sooner.
-LEVELS = {"tau": 0, "discrimination": 0, "inversion": 1, "coverage": 2, "pearson": 3, "median_p": 4}
+LEVELS = {
+    "tau": 0,
+    "discrimination": 0,
+    "inversion": 1,
+    "coverage": 2,
+    "pearson": 3,
+    "median_p": 4,
+    "error_rate": 2,
+    "tied": 3,
+}
 EXAMPLES = (
     (
         "from which depth on does nDCG order the runs in the same way?",
@@ -80,8 +89,7 @@ def run(args: Namespace) -> int:
     if args.cross and len(args.measures or ()) != 2:
         raise FathomsError("--cross needs exactly two measures")
     exp = options.experiment(args, memory_mb=0)
-    with output.progress(len(exp.runs), args.quiet) as step:
-        result = exp.depth(**options.arguments(args, "depth"), progress=step)
+    result = exp.depth(**options.arguments(args, "depth"))
     shown = Namespace(**{**vars(args), "output": None})
     output.present(result, shown, lambda: _blocks(result), experiment=exp)
     if args.output is not None and args.output.suffix == ".tsv":

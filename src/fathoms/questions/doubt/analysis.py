@@ -1,35 +1,20 @@
-"""How sure is this number, what makes it unsure, and what would help most?
-
-The error of a mean as an answer for all topics like these, once everything is judged and however ties are broken, is a
-sum of parts that do not depend on each other. With D[j, t] the score of topic t in draw j of the unjudged grades, and
-O[t] the score of topic t over all orders of its ties,
-
-    topics      Var_t(E_j D) / n                    another sample of topics
-    judging     Var_j(mean_t D)                     what the unjudged documents of these topics are
-    both        E_j Var_t(D - E_j D) / n            judging differs from topic to topic, and so in another sample
-    ties        sum_t Var(O[t]) / n^2               each topic's order by itself
-
-and the shares are parts of their sum. For two runs D is the difference. Ties of two runs are taken as independent.
-"""
+"""How sure is this number, what makes it unsure, and what would help most? The parts of its variance are in `parts`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from fathoms.base.errors import FathomsError
 from fathoms.base.tolerances import SAME
-from fathoms.estimate.document_effects import DocumentEffects, document_effects
 from fathoms.estimate.estimates import Estimate, Estimates
 from fathoms.estimate.names import LEVEL
-from fathoms.estimate.probabilities import RelevanceProbabilities, relevance_probabilities
 from fathoms.estimate.self_check import interval
 from fathoms.estimate.words import calibrated_sentences
-from fathoms.evidence.evidence import Evidence, Floats, Ints
+from fathoms.evidence.evidence import Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.experiment.topics import chosen_run, some
 from fathoms.inference.topic_set_size import fewest
@@ -43,28 +28,42 @@ from fathoms.pairs.scored_runs import (
     range_pairs,
     without_pair,
 )
-from fathoms.questions.doubt.result import Budget, Document, Doubt, Settling, Source
+from fathoms.questions.doubt.ahead import JudgingAhead, judging_ahead
+from fathoms.questions.doubt.assessors import scores_by_labels
+from fathoms.questions.doubt.parts import Parts, parts_of, signed
+from fathoms.questions.doubt.result import Budget, Doubt, Settling, Source, SourceName
 
 FEWEST_TOPICS = 2  # with one, topics have no spread
-FIRST = 1000  # documents to judge that are listed at most
+STEPS = 6  # numbers of judgments that are tried out on the way to the one that halves the doubt
 
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """What one measure says of the runs in question, by topic: of one run, or of the first less the second."""
+    """What one measure says of the systems in question, by topic: of one, or of the first less the second."""
 
     measure: Measure
+    weights: Mapping[str, float]  # of the runs in the score, or difference
     score: Floats
     possible: tuple[float, float] | None
     reversible: str
     ties: tuple[float, float]  # of the mean
-    tie_variance: float  # of the mean
     at_depths: Floats  # means at half and twice the cut-off; empty where there is none
     largest: float
     draws: Floats  # [draw, topic]
     point: Floats
+    parts: Parts
+    by_labels: Floats | None  # [source, topic], expected with each source of labels alone
+    by_assessors: Floats | None  # [source, topic], with the labels in place of the judgments
     error: float | None  # root mean square of means, in the backtests
     to_depth: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Labelled:
+    """What several sources of labels say, each alone."""
+
+    expected: Sequence[Estimates] = ()
+    in_place: Mapping[Measure, Floats] = field(default_factory=dict)  # [source, run, topic]
 
 
 def run_doubt(
@@ -82,29 +81,30 @@ def run_doubt(
 ) -> Doubt:
     """An error budget for each measure: of one run's score, or of the difference of two."""
     experiment.needs_an_order("an error budget")
-    names = list(experiment.runs)
-    runs = chosen(of, names)
-    is_pair = len(runs) == 2
+    names = chosen(of, list(experiment.runs) if experiment.systems is None else experiment.systems.names)
+    is_pair = len(names) == 2
     prepared = without_pair(experiment.measures(measures, of_pairs=is_pair))
     for measure in prepared:
         if measure.aggregate != "mean":
             raise FathomsError(f"doubt: {measure.name} is no mean over topics, so its doubt has no such parts")
     seen = observe(experiment, prepared, _universe(prepared, is_pair, experiment), progress, depths=True)
-    if experiment.clusters is not None or experiment.systems is not None:
-        raise FathomsError(
-            "doubt: takes topics as independent, and each run for its system; leave out cluster, replicates"
-        )
+    if experiment.clusters is not None:
+        raise FathomsError("doubt: takes topics as independent; leave out cluster")
     if len(experiment.qrels.topics) < FEWEST_TOPICS:
         raise FathomsError("doubt: one topic says nothing of others; give judgments of two topics or more")
     estimates = estimates_if_quick(seen, draws, labels, to_depth)
-    without_labels = estimates_if_quick(seen, draws, (), to_depth) if labels and estimates is not None else None
-    chances = None if estimates is None else _chances(experiment, estimates, labels)
     costs = _costs(experiment, cost_topic, cost_judgment)
-    doubt = doubt_of(seen, prepared, runs, estimates, level, chances, costs, progress)
+    labelled = _Labelled()
+    if labels and estimates is not None:
+        alone = [estimates_if_quick(seen, draws, [source], to_depth) for source in labels] if len(labels) > 1 else []
+        in_place = scores_by_labels(experiment, prepared, labels)
+        labelled = _Labelled([of_source for of_source in alone if of_source is not None], in_place)
+    doubt = doubt_of(seen, prepared, names, estimates, level, costs, labelled, progress)
+    without_labels = estimates_if_quick(seen, draws, (), to_depth) if labels and estimates is not None else None
     if without_labels is not None:
-        places = [names.index(run) for run in runs]
+        sides = _sides(experiment, names)
         budgets = [
-            _with_labels(budget, _signed(without_labels[budget.measure].point_means, places))
+            _with_labels(budget, float(signed(without_labels[budget.measure].point_means, sides)))
             if budget.measure in without_labels.by_measure
             else budget
             for budget in doubt.budgets
@@ -116,33 +116,35 @@ def run_doubt(
 def doubt_of(
     seen: Observed,
     measures: Sequence[Measure],
-    runs: Sequence[str],
+    names: Sequence[str],
     estimates: Estimates | None,
     level: float,
-    chances: Mapping[int, RelevanceProbabilities] | None = None,
     costs: Costs | None = None,
+    labelled: _Labelled | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Doubt:
-    """The budgets of one run or two, from what a comparison has seen and estimated. Without the `chances` of single
-    documents nothing is said of how many judgments would help."""
-    experiment, is_pair = seen.experiment, len(runs) == 2
-    places = [seen.names.index(run) for run in runs]
-    bounds = range_pairs(seen, np.array(places[:1]), np.array(places[1:]), False, progress)[1] if is_pair else {}
+    """The budgets of one run or two, or of one system or two, from what a comparison has seen and estimated."""
+    experiment = seen.experiment
+    sides = _sides(experiment, names)
+    bounds: Mapping[Measure, DifferenceRanges] = {}
+    if len(sides) == 2 and all(len(side) == 1 for side in sides):
+        bounds = range_pairs(seen, sides[0], sides[1], False, progress)[1]
+    runs = [seen.names[place] for side in sides for place in side.tolist()]
     aligned = experiment.alignment(measures, [])
     evidence = [experiment.align(run, aligned).evidence for run in runs]
     budgets = []
     for measure in measures:
-        tie_variances = [_tie_variance(measure, of_run) for of_run in evidence]
-        one = _of_measure(seen, measure, places, bounds.get(measure), estimates, tie_variances)
-        effects = None
-        if chances is not None and one.to_depth is not None and measure.judging != "none":
-            effects = document_effects(chances[one.to_depth], measure, runs, one.point)
-        known = chances is not None or one.to_depth is None
-        budgets.append(_budget(experiment, one, runs, effects, known, level, costs or _costs(experiment, None, 1.0)))
+        tie_variances = [measure.tie_variance(measure.prepared(of_run)).sum() for of_run in evidence]
+        of_measure = _of_measure(
+            seen, measure, sides, bounds.get(measure), estimates, tie_variances, labelled or _Labelled()
+        )
+        ahead = judging_ahead(measure, of_measure.weights, of_measure.point, estimates)
+        budgets.append(_budget(experiment, of_measure, ahead, names, level, costs or _costs(experiment, None, 1.0)))
     return Doubt(
-        runs=tuple(runs),
+        runs=tuple(names),
         budgets=budgets,
         level=level,
+        ranked=tuple(runs),
         company=len(seen.names) - len(runs),
         notes=seen.notes,
         about_estimates=[] if estimates is None else calibrated_sentences(estimates, level),
@@ -150,7 +152,7 @@ def doubt_of(
 
 
 def chosen(of: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The one or two runs that are asked about."""
+    """The one or two runs, or systems, that are asked about."""
     runs = [chosen_run("the run", run, names) for run in ([of] if isinstance(of, str) else of)] or list(names)
     if len(runs) > 2:
         raise FathomsError(
@@ -166,56 +168,58 @@ def _universe(measures: Sequence[Measure], is_pair: bool, experiment: BaseExperi
     return Universe(asked_universe(measures) if is_pair else "all", experiment.options.universe_depth)
 
 
-def _chances(
-    experiment: BaseExperiment, estimates: Estimates, labels: Sequence[Any]
-) -> dict[int, RelevanceProbabilities]:
-    """How likely documents are to be relevant, by the depth that judging will reach."""
-    depths = sorted({estimate.to_depth for estimate in estimates.by_measure.values()})
-    return {depth: relevance_probabilities(experiment, "fusion", labels, depth) for depth in depths}
-
-
-def _tie_variance(measure: Measure, evidence: Evidence) -> Floats:
-    return measure.tie_variance(measure.prepared(evidence))
-
-
-def _signed(of_runs: Floats, places: Sequence[int]) -> Any:
-    """Of the one run, or of the first less the second."""
-    return of_runs[places[0]] - (of_runs[places[1]] if len(places) == 2 else 0.0)
+def _sides(experiment: BaseExperiment, names: Sequence[str]) -> list[Ints]:
+    """The places of the runs of each system; a run by itself where there are no systems."""
+    systems = experiment.systems
+    if systems is None:
+        return [np.array([list(experiment.runs).index(name)]) for name in names]
+    return [systems.runs(systems.names.index(name)) for name in names]
 
 
 def _of_measure(
     seen: Observed,
     measure: Measure,
-    places: Sequence[int],
+    sides: Sequence[Ints],
     bounds: DifferenceRanges | None,
     estimates: Estimates | None,
-    tie_variances: Sequence[Floats],
+    tie_variances: Sequence[float],
+    labelled: _Labelled,
 ) -> _Seen:
-    by_run = [seen.scores[measure][place] for place in places]
-    score = _signed(seen.values[measure], places)
+    score = signed(seen.values[measure], sides)
     estimate = None if estimates is None else estimates.by_measure.get(measure)
-    same = len(places) == 2 and seen.documents.alike(*places)
-    n = len(score)
+    same = (
+        len(sides) == 2
+        and all(len(side) == 1 for side in sides)
+        and seen.documents.alike(*map(int, (*sides[0], *sides[1])))
+    )
+    weights = {
+        seen.names[place]: sign / len(side)
+        for side, sign in zip(sides, (1.0, -1.0), strict=False)
+        for place in side.tolist()
+    }
+    squares = zip(weights.values(), tie_variances, strict=True)
+    tie_variance = 0.0 if same else float(sum(weight**2 * variance for weight, variance in squares)) / len(score) ** 2
+    by_labels = [of[measure] for of in labelled.expected if measure in of.by_measure]
+    expected = np.stack([signed(of.point, sides) for of in by_labels]) if len(by_labels) > 1 else None
+    in_place = labelled.in_place.get(measure)
+    draws = np.tile(seen.values[measure], (2, 1, 1)) if estimate is None else estimate.draws
     return _Seen(
         measure=measure,
+        weights=weights,
         score=score,
-        possible=_possible(by_run, bounds),
+        possible=_possible(seen.scores[measure], sides, bounds),
         reversible="" if bounds is None else bounds.reversible[0],
-        ties=(0.0, 0.0) if same else _over_ties(by_run),
-        tie_variance=0.0 if same else float(sum(of_run.sum() for of_run in tie_variances)) / n**2,
-        at_depths=_signed(seen.at_depths[measure], places) if measure in seen.at_depths else np.zeros(0),
-        largest=1.0 if len(places) == 2 else max(1.0, float(score.max())),
-        draws=np.tile(score, (2, 1)) if estimate is None else _drawn(estimate, places),
-        point=score if estimate is None else _signed(estimate.point, places),
+        ties=(0.0, 0.0) if same else _over_ties(seen.scores[measure], sides),
+        at_depths=signed(seen.at_depths[measure], sides) if measure in seen.at_depths else np.zeros(0),
+        largest=1.0 if len(sides) == 2 else max(1.0, float(score.max())),
+        draws=signed(draws, sides, axis=1),
+        point=score if estimate is None else signed(estimate.point, sides),
+        parts=parts_of(draws, sides, tie_variance, expected),
+        by_labels=expected,
+        by_assessors=None if in_place is None else signed(in_place, sides, axis=1),
         error=_checked_error(estimate),
         to_depth=None if estimate is None else estimate.to_depth,
     )
-
-
-def _drawn(estimate: Estimate, places: Sequence[int]) -> Floats:
-    """[draw, topic]"""
-    drawn: Floats = _signed(np.moveaxis(estimate.draws, 1, 0), places)
-    return drawn
 
 
 def _checked_error(estimate: Estimate | None) -> float | None:
@@ -224,24 +228,29 @@ def _checked_error(estimate: Estimate | None) -> float | None:
     return estimate.check.error
 
 
-def _possible(by_run: Sequence[Scores], bounds: DifferenceRanges | None) -> tuple[float, float] | None:
+def _possible(
+    scores: Sequence[Scores], sides: Sequence[Ints], bounds: DifferenceRanges | None
+) -> tuple[float, float] | None:
     if bounds is not None:
         return None if np.isnan(bounds.low[0]) else (float(bounds.low[0]), float(bounds.high[0]))
-    low, high = by_run[0].low, by_run[0].high
-    if len(by_run) == 2 or low is None or high is None:
+    ends = [(of_run.low, of_run.high) for of_run in (scores[place] for place in sides[0].tolist())]
+    if len(sides) == 2 or any(low is None or high is None for low, high in ends):
         return None
-    return float(low.mean()), float(high.mean())
+    low, high = np.array(ends, dtype=np.float64).mean(axis=(0, 2))
+    return float(low), float(high)
 
 
-def _over_ties(by_run: Sequence[Scores]) -> tuple[float, float]:
-    """Over all orders of ties, those of two runs each by itself."""
-    ends = []
-    for of_run in by_run:
-        low, high = (of_run.score if column is None else column for column in (of_run.tie_low, of_run.tie_high))
-        ends.append((float(low.mean()), float(high.mean())))
-    if len(ends) == 1:
-        return ends[0]
-    return ends[0][0] - ends[1][1], ends[0][1] - ends[1][0]
+def _over_ties(scores: Sequence[Scores], sides: Sequence[Ints]) -> tuple[float, float]:
+    """Over all orders of ties, those of each run by itself."""
+
+    def end(side: Ints, name: str) -> float:
+        columns = [(getattr(scores[place], name), scores[place].score) for place in side.tolist()]
+        return float(np.mean([score if column is None else column for column, score in columns]))
+
+    low, high = (end(sides[0], name) for name in ("tie_low", "tie_high"))
+    if len(sides) == 1:
+        return low, high
+    return low - end(sides[1], "tie_high"), high - end(sides[1], "tie_low")
 
 
 # -- the budget -------------------------------------------------------------------------------------------------------
@@ -259,73 +268,52 @@ def _costs(experiment: BaseExperiment, topic: float | None, judgment: float) -> 
     return Costs(judgment * len(qrels) / len(qrels.topics) if topic is None else topic, judgment)
 
 
-@dataclass(frozen=True)
-class _Variances:
-    """Of the mean, from each source."""
-
-    topics: float
-    judging: float
-    both: float
-    ties: float
-
-    @property
-    def total(self) -> float:
-        return self.topics + self.judging + self.both + self.ties
-
-    def with_judging_left(self, share: float) -> float:
-        """In all, once judging has brought its standard deviation down to this share."""
-        return self.topics + self.ties + share**2 * (self.judging + self.both)
-
-
-def variances(draws: Floats, tie_variance: float) -> _Variances:
-    """From scores [draw, topic]; see the head of this file."""
-    n = draws.shape[1]
-    expected = draws.mean(axis=0)
-    return _Variances(
-        topics=float(expected.var(ddof=1)) / n,
-        judging=float(draws.mean(axis=1).var(ddof=1)),
-        both=float((draws - expected).var(axis=1, ddof=1).mean()) / n,
-        ties=tie_variance,
-    )
-
-
 def _budget(
-    experiment: BaseExperiment,
-    seen: _Seen,
-    runs: Sequence[str],
-    effects: DocumentEffects | None,
-    documents_known: bool,
-    level: float,
-    costs: Costs,
+    experiment: BaseExperiment, seen: _Seen, ahead: JudgingAhead, names: Sequence[str], level: float, costs: Costs
 ) -> Budget:
-    n, of = len(seen.score), variances(seen.draws, seen.tie_variance)
+    parts, of, n = seen.parts, seen.parts.variance, seen.parts.topics
     score, estimate = float(seen.score.mean()), float(seen.point.mean())
-    t = float(stdtrit(n - 1, (1 + level) / 2))
-    total = max(of.total, SAME**2)
-    is_pair = len(runs) == 2
+    total = max(parts.total, SAME**2)
+    is_pair = len(names) == 2
+    least = -seen.largest if is_pair else 0.0
 
-    def around(center: float, variance: float) -> tuple[float, float]:
-        half = t * float(np.sqrt(variance))
-        least = -seen.largest if is_pair else 0.0
-        return max(least, center - half), min(seen.largest, center + half)
+    def around(source: SourceName) -> tuple[float, float]:
+        half = parts.half_width(level, [source])
+        return max(least, estimate - half), min(seen.largest, estimate + half)
 
     drawn_low, drawn_high = interval(seen.draws.mean(axis=1), np.asarray(estimate), level)
-    left = np.ones(1) if effects is None else effects.doubt_left(of.judging + of.both)
-    halved = np.flatnonzero(left <= 0.5)
-    enough = int(halved[0]) if len(halved) and of.judging > SAME**2 else 0
+    enough = ahead.to_halve if of["judging"] + of["both"] > SAME**2 else None
     sources = [
-        Source("topics", *around(estimate, of.topics), of.topics / total, 4 * n, "topics"),
-        Source("judging", float(drawn_low), float(drawn_high), of.judging / total, enough or None, "judgments"),
-        Source("both", *around(estimate, of.both), of.both / total),
-        Source("ties", *seen.ties, of.ties / total),
+        Source("topics", *around("topics"), of["topics"] / total, 4 * n, "topics"),
+        Source("judging", float(drawn_low), float(drawn_high), of["judging"] / total, enough, "judgments"),
+        Source("both", *around("both"), of["both"] / total),
+        Source("ties", *seen.ties, of["ties"] / total),
     ]
+    if parts.repetitions:
+        enough_runs = 4 * max(parts.repetitions)
+        sources.append(
+            Source("repetitions", *around("repetitions"), of["repetitions"] / total, enough_runs, "repetitions")
+        )
+        together: tuple[SourceName, ...] = ("topics_repetitions", "judging_repetitions")
+        sources += [Source(both, *around(both), of[both] / total) for both in together]
+    if seen.by_labels is not None:
+        means, share = seen.by_labels.mean(axis=1), of["label_sources"] / total
+        sources += [
+            Source("label_sources", float(means.min()), float(means.max()), share, 4 * len(means), "sources"),
+            Source("topics_labels", *around("topics_labels"), of["topics_labels"] / total),
+        ]
     if seen.possible is not None:
         sources.append(Source("possible", *seen.possible))
+    if seen.by_assessors is not None:
+        means = seen.by_assessors.mean(axis=1)
+        sources.append(Source("assessors", float(means.min()), float(means.max())))
     if len(seen.at_depths):
         sources.append(Source("depth", float(seen.at_depths.min()), float(seen.at_depths.max())))
     if seen.error is not None and not is_pair:
         sources.append(Source("estimate", estimate - seen.error, estimate + seen.error))
-    low, high = around(estimate, of.total)
+    low, high = _ends(parts, estimate, (drawn_low, drawn_high), level)
+    low, high = max(least, low), min(seen.largest, high)
+    sources.append(Source("all", low, high))
     budget = Budget(
         measure=seen.measure,
         score=score,
@@ -333,33 +321,43 @@ def _budget(
         low=low,
         high=high,
         topics=n,
-        unjudged=len(effects.candidate) if effects is not None else 0 if documents_known else None,
+        unjudged=len(ahead.candidates),
         sources=sources,
-        to_judge=[] if effects is None else _listed(experiment, effects.candidate[: min(enough, FIRST)], runs),
+        to_judge=ahead.documents(enough or 0, seen.weights),
         reversible=seen.reversible,
         has_estimate=seen.to_depth is not None,
     )
     if not is_pair or budget.is_clear or abs(estimate) <= SAME:
         return budget
-    return replace(budget, settling=_settling(of, left, estimate, n, level, costs))
+    return replace(budget, settling=_settling(parts, ahead.left, estimate, level, costs))
 
 
-def _settling(of: _Variances, left: Floats, difference: float, n: int, level: float, costs: Costs) -> list[Settling]:
+def _ends(parts: Parts, estimate: float, drawn: tuple[Floats, Floats], level: float) -> tuple[float, float]:
+    """All sources together. Where judging can move the mean farther to one side than to the other, so do they."""
+    half = parts.half_width(level)
+    low, high = (float(estimate - drawn[0]), float(drawn[1] - estimate))
+    if low + high <= 2 * SAME:
+        return estimate - half, estimate + half
+    others = half**2 * (1 - parts.variance["judging"] / parts.total)
+    of_judging = half**2 - others
+    shift = [2 * side / (low + high) for side in (low, high)]
+    below, above = (float(np.sqrt(others + of_judging * side**2)) for side in shift)
+    return estimate - below, estimate + above
+
+
+def _settling(parts: Parts, left: Floats, difference: float, level: float, costs: Costs) -> list[Settling]:
     """The fewest topics, and the fewest judgments, with which 0 would lie outside the interval if the difference stayed
     as it is estimated; the cheapest first. Further topics are taken to be judged as these are."""
     ways: list[Settling] = []
-
-    def clear(topics: int) -> bool:
-        t = float(stdtrit(topics - 1, (1 + level) / 2))
-        return bool(abs(difference) > t * np.sqrt(of.total * n / topics))
-
-    needed = fewest(clear, start=n + 1)
+    needed = fewest(lambda n: abs(difference) > parts.half_width(level, topics=n), start=parts.topics + 1)
     if needed is not None:
-        ways.append(Settling("topics", needed - n, (needed - n) * costs.topic))
-    t = float(stdtrit(n - 1, (1 + level) / 2))
-    enough = np.flatnonzero(abs(difference) > t * np.sqrt([of.with_judging_left(share) for share in left]))
-    if len(enough):
-        ways.append(Settling("judgments", int(enough[0]), int(enough[0]) * costs.judgment))
+        more = needed - parts.topics
+        ways.append(Settling("topics", more, more * costs.topic))
+    shares = np.unique(left)
+    clear = [share for share in shares if abs(difference) > parts.with_judging_left(share).half_width(level)]
+    if clear:
+        count = int(np.argmax(left <= max(clear)))
+        ways.append(Settling("judgments", count, count * costs.judgment))
     return sorted(ways, key=lambda way: (way.cost, way.unit))
 
 
@@ -367,21 +365,3 @@ def _with_labels(budget: Budget, without: float) -> Budget:
     """With how far the labels move the estimate."""
     ends = sorted((float(without), budget.estimate))
     return replace(budget, sources=[*budget.sources, Source("labels", ends[0], ends[1])])
-
-
-def _listed(experiment: BaseExperiment, candidates: Ints, runs: Sequence[str]) -> list[Document]:
-    """Documents by their ids, with their ranks in the runs."""
-    table = experiment.documents()
-    ranks = np.zeros((len(runs), len(table) + 1), dtype=np.int64)
-    for of_run, run in zip(ranks, runs, strict=True):
-        place = table.place[table.names.index(run)]
-        topic, column = np.nonzero(place >= 0)
-        of_run[place[topic, column]] = column + 1
-    return [
-        Document(
-            table.topics[table.topic[number]],
-            table.documents[number].decode(errors="surrogateescape"),
-            tuple(ranks[:, number].tolist()),
-        )
-        for number in candidates.tolist()
-    ]

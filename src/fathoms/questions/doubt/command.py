@@ -61,10 +61,9 @@ def run(args: Namespace) -> int:
             raise FathomsError(f"{args.output} is to hold two things at once; give each output a file of its own")
     options.check_different(args.runs, "give each run once")
     exp = options.experiment(args)
-    with output.progress(len(exp.runs), args.quiet) as step:
-        result = exp.doubt(**options.arguments(args, "doubt"), progress=step)
+    result = exp.doubt(**options.arguments(args, "doubt"))
     if args.judge_first is not None:
-        columns = ("topic", "document", *(f"rank_{run}" for run in result.runs))
+        columns = ("topic", "document", *(f"rank_{run}" for run in result.ranked))
         output.put(output.delimited(columns, result.records_to_judge(), "\t"), args.judge_first)
     if picture:
         output.save_chart(result.chart(), args.output)
@@ -76,8 +75,7 @@ def run(args: Namespace) -> int:
 def _block(result: Doubt, budget: Budget) -> Block:
     """The sources from the inside out, each drawn on one scale."""
     from fathoms.cli.screen import Block, Column, drawing
-    from fathoms.questions.doubt.result import TITLES
-    from fathoms.questions.doubt.words import bar, shown, title_of
+    from fathoms.questions.doubt.words import bar, shown, source_title
 
     sources, form = shown(budget), "+.4f" if len(result.runs) == 2 else ".4f"
     ends = (
@@ -93,12 +91,12 @@ def _block(result: Doubt, budget: Budget) -> Block:
     return Block(
         [
             Column(
-                f"{title_of(result, budget)}: {budget.score:{form}}",
-                [TITLES[source.name] for source in sources],
+                f"{budget.measure.name}: {budget.score:{form}}",
+                [source_title(budget, source) for source in sources],
                 words=True,
             ),
-            Column("low", [format(source.low, form) for source in sources]),
-            Column("high", [format(source.high, form) for source in sources]),
+            Column("low", [format(round(source.low, 4) + 0.0, form) for source in sources]),
+            Column("high", [format(round(source.high, 4) + 0.0, form) for source in sources]),
             Column("share", ["" if source.share is None else f"{100 * source.share:.0f}%" for source in sources]),
             Column("halved by", halved, 2),
             drawing(draw, 1),

@@ -11,18 +11,23 @@ from fathoms.base.result import Result
 from fathoms.measures.base import Measure
 
 # In the order of CLAIMS: each answers another question, and they are never mixed.
-SourceName = Literal["topics", "judging", "both", "ties", "possible", "labels", "depth", "estimate"]
-SHARED: tuple[SourceName, ...] = ("topics", "judging", "both", "ties")  # those that have a share of the variance
-TITLES: dict[SourceName, str] = {
-    "topics": "topics: others like these",
-    "judging": "judging, likely",
-    "both": "topics and judging together",
-    "ties": "ties: any order",
-    "possible": "judging, possible",
-    "labels": "with and without labels",
-    "depth": "half and twice the cut-off",
-    "estimate": "the estimate, as checked",
-}
+SourceName = Literal[
+    "topics",
+    "judging",
+    "both",
+    "ties",
+    "repetitions",
+    "topics_repetitions",
+    "judging_repetitions",
+    "label_sources",
+    "topics_labels",
+    "possible",
+    "assessors",
+    "labels",
+    "depth",
+    "estimate",
+    "all",
+]
 COLUMNS = ("measure", "source", "low", "high", "share", "halved_by", "unit")
 
 
@@ -34,7 +39,7 @@ class Source(NamedTuple):
     high: float
     share: float | None = None  # of the variance; None where it has none
     halved_by: int | None = None  # so many topics in all, or so many judgments, would halve its interval
-    unit: Literal["topics", "judgments", ""] = ""
+    unit: Literal["topics", "judgments", "repetitions", "sources", ""] = ""
 
 
 class Document(NamedTuple):
@@ -64,7 +69,7 @@ class Budget:
     low: float  # of the estimate, on topics like these: topics, judging and ties together
     high: float
     topics: int
-    unjudged: int | None  # documents that could still move it; None where they were not looked at one by one
+    unjudged: int  # documents that could still move it
     sources: list[Source]
     to_judge: list[Document]  # those that halve the doubt from judging, the most telling first
     settling: list[Settling] = field(default_factory=list)  # of a difference that is not clear, the cheapest first
@@ -91,14 +96,16 @@ class Budget:
 class Doubt(Result):
     """An error budget for each measure."""
 
+    words_module: ClassVar = "fathoms.questions.doubt.words"
     columns: ClassVar = COLUMNS
     words: ClassVar = ("measure", "source", "unit")
     whole_numbers: ClassVar = ("halved_by",)
     charts: ClassVar = ("sounding",)
 
-    runs: tuple[str, ...]  # one, or two of which the second is taken from the first
+    runs: tuple[str, ...]  # one (or one system), or two of which the second is taken from the first
     budgets: list[Budget]
     level: float
+    ranked: tuple[str, ...] = ()  # the runs that the ranks of documents are of
     company: int = 0  # runs that are given beside
     notes: list[str] = field(default_factory=list)
     about_estimates: list[str] = field(default_factory=list)
@@ -118,23 +125,11 @@ class Doubt(Result):
     def measures(self) -> Sequence[str]:
         return [budget.measure.name for budget in self.budgets]
 
-    @property
-    def answer(self) -> list[str]:
-        from fathoms.questions.doubt.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        from fathoms.questions.doubt.words import remarks
-
-        return remarks(self)
-
     def _draw(self, kind: str, measure: str) -> Any:
-        from fathoms.questions.doubt.words import shown, title_of
+        from fathoms.questions.doubt.words import shown, source_title, title_of
 
         [budget] = [budget for budget in self.budgets if budget.measure.name == measure]
-        rows = [(TITLES[source.name], source.low, source.high, source.share) for source in shown(budget)]
+        rows = [(source_title(budget, source), source.low, source.high, source.share) for source in shown(budget)]
         return charts.sounding(
             rows, budget.score, budget.estimate, title_of(self, budget), difference=len(self.runs) > 1
         )

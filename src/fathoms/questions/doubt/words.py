@@ -9,10 +9,29 @@ from fathoms.base.text import pluralise
 from fathoms.base.tolerances import SAME
 
 if TYPE_CHECKING:
-    from fathoms.questions.doubt.result import Budget, Doubt, Settling, Source
+    from fathoms.questions.doubt.result import Budget, Doubt, Settling, Source, SourceName
 
+TITLES: dict[SourceName, str] = {
+    "topics": "other topics like these",
+    "judging": "judging, likely",
+    "both": "topics and judging",
+    "ties": "ties, any order",
+    "repetitions": "repetitions, other runs",
+    "topics_repetitions": "topics and repetitions",
+    "judging_repetitions": "judging and repetitions",
+    "label_sources": "each source of labels",
+    "topics_labels": "topics and labels",
+    "possible": "judging, possible",
+    "assessors": "labels for judgments",
+    "labels": "with, without labels",
+    "depth": "half, twice the cut-off",
+    "estimate": "estimate, as checked",
+    "all": "all with a share",
+}
 MOST = 0.5  # share of the variance from which on it is mostly one source's
-SEEN = 0.005  # share below which a source is not spoken of
+SMALLEST = 0.00005  # width that is seen with four decimals
+SEEN = 0.005  # share below which a source is not spoken of,
+WORTH = 0.1  # and below which it is not said what would halve its part
 
 
 def title_of(doubt: Doubt, budget: Budget) -> str:
@@ -21,10 +40,18 @@ def title_of(doubt: Doubt, budget: Budget) -> str:
     return f"{name} of {doubt.runs[0]}" if len(doubt.runs) == 1 else f"{name}, {doubt.runs[0]} less {doubt.runs[1]}"
 
 
+def source_title(budget: Budget, source: Source) -> str:
+    if source.name == "depth" and budget.measure.k is None:
+        return "cut off at 10, at 100"
+    return TITLES[source.name]
+
+
 def shown(budget: Budget) -> list[Source]:
     """The sources from the inside out: the narrowest first."""
     kept = [
-        source for source in budget.sources if source.share is None or source.share >= SEEN or source.high > source.low
+        source
+        for source in budget.sources
+        if source.share is None or source.share >= SEEN or source.high - source.low >= SMALLEST
     ]
     return sorted(kept, key=lambda source: (round(source.high - source.low, 9), source.name))
 
@@ -75,6 +102,11 @@ def _because(budget: Budget, before: str = "") -> str:
         "judging": "because of what is not judged",
         "both": "because what is not judged differs from topic to topic",
         "ties": "because of tied scores",
+        "repetitions": "because the runs of a system differ",
+        "topics_repetitions": "because the runs of a system differ from topic to topic",
+        "judging_repetitions": "because what is not judged differs between the runs of a system",
+        "label_sources": "because the labels disagree",
+        "topics_labels": "because the labels disagree from topic to topic",
     }
     first = shares[0]
     share = first.share or 0.0
@@ -97,15 +129,31 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
         sentences.append(
             f"{name}If the lead stays at {abs(budget.estimate):.4f}, it takes {ways} to put 0 outside the interval."
         )
+    elif not budget.is_clear and len(doubt.runs) == 2 and abs(budget.estimate) > SAME:
+        sentences.append(
+            f"{name}If the difference stays at {abs(budget.estimate):.4f}, neither more topics alone nor more "
+            "judgments alone would put 0 outside the interval."
+        )
     topics, judging = budget.source("topics"), budget.source("judging")
-    if topics is not None and (topics.share or 0.0) >= SEEN:
+    if topics is not None and (topics.share or 0.0) >= WORTH:
         sentences.append(
             f"{name}To halve the doubt from topics takes four times as many: {topics.halved_by:,} topics like these."
         )
-    if judging is not None and (judging.share or 0.0) >= SEEN and budget.unjudged is not None:
+    if judging is not None and (judging.share or 0.0) >= WORTH:
         sentences.append(f"{name}{_judging(budget, judging)}")
+    several_of: tuple[tuple[SourceName, str], ...] = (
+        ("repetitions", "runs of each system"),
+        ("label_sources", "sources of labels"),
+    )
+    for source, what in several_of:
+        several = budget.source(source)
+        if several is not None and (several.share or 0.0) >= WORTH:
+            of = "repetitions" if source == "repetitions" else "labels"
+            sentences.append(
+                f"{name}To halve the doubt from {of} takes four times as many: {several.halved_by:,} {what}."
+            )
     ties = budget.source("ties")
-    if ties is not None and (ties.share or 0.0) >= SEEN:
+    if ties is not None and (ties.share or 0.0) >= WORTH:
         sentences.append(f"{name}Scores with more digits, or a rule for ties, would end the doubt from ties.")
     if budget.reversible == "no" and abs(budget.score) > SAME:
         sentences.append(
@@ -118,8 +166,7 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
 def _way(budget: Budget, way: Settling) -> str:
     if way.unit == "topics":
         return f"{way.count:,} more topics"
-    least = "" if budget.measure.based_on == "utility" else "at least "
-    return f"{least}{pluralise(way.count, 'judgment')} of these topics' documents"
+    return f"{pluralise(way.count, 'judgment')} of these topics' documents"
 
 
 def _judging(budget: Budget, judging: Source) -> str:
@@ -127,17 +174,12 @@ def _judging(budget: Budget, judging: Source) -> str:
         return "No unjudged document could be picked that would settle the doubt from judging."
     if judging.halved_by is None:
         return "No number of judgments is expected to halve the doubt from judging."
-    judgments = f"{pluralise(judging.halved_by, 'judgment')}, of the {_unjudged(budget)} that could matter"
-    if budget.measure.based_on == "utility":
-        return f"To halve the doubt from judging takes about {judgments}."
-    return (
-        f"To halve the doubt from judging takes at least {judgments}; probably more, since what they find changes "
-        "the ideal and what is expected of the rest."
-    )
+    judgments = pluralise(judging.halved_by, "judgment")
+    return f"To halve the doubt from judging takes about {judgments}, of the {_unjudged(budget)} that could matter."
 
 
 def _unjudged(budget: Budget) -> str:
-    return pluralise(budget.unjudged or 0, "unjudged document")
+    return pluralise(budget.unjudged, "unjudged document")
 
 
 def _parts(doubt: Doubt) -> str:
@@ -153,15 +195,18 @@ def _percent(share: float) -> str:
 
 
 def bar(source: Source, score: float, ends: Sequence[float], width: int) -> str:
-    """`··├──●────┤··`: a source's interval and the score, between these ends."""
+    """`··├──●────┤··`: a source's interval and the score, between these ends; `|` is 0 where it lies between them."""
     span = max(ends[1] - ends[0], SAME)
     at = [
         min(width - 1, max(0, int((value - ends[0]) / span * (width - 1) + 0.5)))
         for value in (source.low, score, source.high)
     ]
     cells = ["·"] * width
+    zero = int(-ends[0] / span * (width - 1) + 0.5) if ends[0] < 0 < ends[1] else None
     cells[at[0] : at[2] + 1] = "─" * (at[2] + 1 - at[0])
     if at[0] < at[2]:
         cells[at[0]], cells[at[2]] = "├", "┤"
+    if zero is not None:
+        cells[zero] = "|"
     cells[at[1]] = "●"
     return "".join(cells)

@@ -30,7 +30,7 @@ from fathoms.inference.names import Interval
 from fathoms.inference.replicates import Repeated, Systems
 from fathoms.measures.base import Measure, Scores
 from fathoms.questions.eval.intervals import NO_ENDS, Ends, OverTopics
-from fathoms.questions.eval.words import answers, caption, remarks
+from fathoms.questions.eval.words import caption
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,6 +55,7 @@ def tracked_name(name: str) -> str:
 class Evaluation(Result):
     """Scores of all runs, with the notes that belong to them."""
 
+    words_module: ClassVar = "fathoms.questions.eval.words"
     columns: ClassVar = COLUMNS
     words: ClassVar = COLUMNS[:3]
     charts: ClassVar = ("ranges", "topics")
@@ -173,14 +174,6 @@ class Evaluation(Result):
     def interval(self, run: str, measure: Measure, topic: str = "all") -> Ends:
         """The ends of the interval over topics, of all of them or of a group; None where there is no interval."""
         return self._intervals[measure].get((run, topic), NO_ENDS)
-
-    @property
-    def answer(self) -> list[str]:
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        return remarks(self)
 
     def ranked(self, measure: Measure) -> list[RunScores]:
         """The runs by their score, best first; equal ones by name."""

@@ -61,12 +61,10 @@ def run(args: Namespace) -> int:
     if args.topic_groups is not None and args.format == "trec_eval":
         raise FathomsError("--topic-groups has no place in --format trec_eval; use another format")
     exp = options.experiment(args, memory_mb=None if args.likely else 0)
-    with output.progress(sum(len(exp.runs.parts(name)) for name in exp.runs), args.quiet) as step:
-        result = exp.evaluate(
-            **options.arguments(args, "evaluate"),
-            scores_only=args.format == "trec_eval",  # which has no place for ranges
-            progress=step,
-        )
+    result = exp.evaluate(
+        **options.arguments(args, "evaluate"),
+        scores_only=args.format == "trec_eval",  # which has no place for ranges
+    )
     likely = None
     if args.likely:
         from fathoms.questions.eval.likely_command import with_estimates

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.base.arrays import distinct
+from fathoms.base.parallel import parallel_map
 from fathoms.data.document_values import read_values
 from fathoms.estimate.documents import Documents, documents_of
 from fathoms.estimate.estimates import judged_elsewhere, suggested_depth
@@ -34,6 +35,7 @@ from fathoms.measures.base import Measure
 NEAR = 0.5  # how far, in logarithms of ranks, judged documents say something of a rank: one standard deviation
 ENOUGH = 10  # judged documents at a rank or above that make a rate
 PRIOR = 3.0  # expected relevant documents by which a topic's own rate is drawn towards that of all topics
+PIECES = 4  # of the draws, for workers
 COVERED, LEARNT = 0.9, 20  # share of unjudged documents with a label, and judged ones with one, for labels to decide
 
 
@@ -59,11 +61,21 @@ def changes_at_judged_rates(
         known = np.flatnonzero(drawing.documents.judged)
         elsewhere = judged_elsewhere(experiment, drawing.documents, levels)
         judging = Judging(table, drawing.documents, known, drawing.open, elsewhere, qrels.max_grade)
-        drawn = drawing.levels(draws, experiment.options.seed)
-        none_relevant = judging.scores(here, np.zeros((1, drawn.shape[1]), dtype=np.int16))
-        for measure, (scores, _) in judging.scores(here, drawn).items():
-            changes[measure] = (scores - none_relevant[measure][0])[:, given]
+        nothing = judging.scores(here, np.zeros((1, len(drawing.open)), dtype=np.int16))
+        _ = drawing.judged  # once, for all forks
+        changed = partial(_changed, judging, drawing, here, experiment.options.seed)
+        step = -(-draws // PIECES)
+        parts = [range(first, min(first + step, draws)) for first in range(0, draws, step)]
+        by_part = parallel_map(changed, parts, workers=experiment.options.workers, doing="draws at judged rates")
+        for measure, of_parts in zip(here, zip(*by_part, strict=True), strict=True):
+            changes[measure] = (np.concatenate(of_parts) - nothing[measure][0])[:, given]
     return changes
+
+
+def _changed(judging: Judging, drawing: _Drawing, measures: list[Measure], seed: int, draws: range) -> list[Floats]:
+    """The scores of each measure in some draws."""
+    scores = judging.scores(measures, drawing.levels(draws, seed))
+    return [scores[measure][0] for measure in measures]
 
 
 def labels_cover(
@@ -90,6 +102,17 @@ def _depth(experiment: BaseExperiment, measure: Measure, table: Candidates, to_d
     return to_depth or suggested_depth(measure, experiment.pool_assumed(), table.depth)
 
 
+class _Judged(NamedTuple):
+    """The judged documents."""
+
+    counts: Floats  # [run, topic, rank, level]
+    together: Floats  # [topic, rank, level]
+    own: Floats  # [run, rank]: at a rank or above
+    any_run: Floats  # [rank]
+    by_rank: Floats  # [run, topic, rank]
+    relevant: Floats  # [run, topic], and PRIOR
+
+
 @dataclass(frozen=True, eq=False)
 class _Drawing:
     """Draws the levels of unjudged documents."""
@@ -101,37 +124,39 @@ class _Drawing:
     def open(self) -> Ints:
         return np.flatnonzero(~self.documents.judged)
 
-    def levels(self, draws: int, seed: int) -> NDArray[np.int16]:
+    def levels(self, draws: range, seed: int) -> NDArray[np.int16]:
         """[draw, open document]. Each draw has rates of its own, from topics drawn anew, since they are a sample."""
-        drawn = np.zeros((draws, len(self.open)), dtype=np.int16)
+        drawn = np.zeros((len(draws), len(self.open)), dtype=np.int16)
         documents, n_topics = self.documents, self.documents.n_topics
         topic, rank, owner = (of[self.open] for of in (documents.topic, documents.reach, documents.owner))
-        counts_of = self._judged_counts()
-        together = counts_of.sum(axis=0)
-        near = self._near()
-        # Judged documents at a rank or above: of each run, and of all.
-        own, any_run = (np.cumsum(of.sum(axis=(-3, -1)), axis=-1) for of in (counts_of, together))
+        near, rates = self._near(), self.judged
         rows_of_runs = [np.flatnonzero(owner == run) for run in range(documents.n_runs)]
         of_run = [(rows, rank[rows] - 1, topic[rows]) for rows in rows_of_runs]
-        by_rank = counts_of.sum(axis=3)
-        relevant = counts_of[:, :, :, 1:].sum(axis=(2, 3)) + PRIOR  # of each run and topic
-        for i in range(draws):
+        for of_draw, i in zip(drawn, draws, strict=True):
             rng = np.random.default_rng((seed, i))
             weight = np.bincount(rng.integers(n_topics, size=n_topics), minlength=n_topics)
             lot, grade = rng.random((2, len(self.open)))
-            everywhere = _shares(near @ np.tensordot(weight, together, axes=1))
-            everywhere[any_run < ENOUGH] = np.eye(1, everywhere.shape[1], everywhere.shape[1] - 1)
+            everywhere = _shares(near @ np.tensordot(weight, rates.together, axes=1))
+            everywhere[rates.any_run < ENOUGH] = np.eye(1, everywhere.shape[1], everywhere.shape[1] - 1)
             for run, (rows, place, of_rows) in enumerate(of_run):
-                enough = (own[run] >= ENOUGH)[:, None]
-                share = np.where(enough, _shares(near @ np.tensordot(weight, counts_of[run], axes=1)), everywhere)
+                enough = (rates.own[run] >= ENOUGH)[:, None]
+                share = np.where(enough, _shares(near @ np.tensordot(weight, rates.counts[run], axes=1)), everywhere)
                 at_rank = share[:, 1:].sum(axis=1)
                 # How much more often than in others documents are relevant in each topic, drawn towards 1.
-                of_topics = relevant[run] / (by_rank[run] @ at_rank + PRIOR)
+                of_topics = rates.relevant[run] / (rates.by_rank[run] @ at_rank + PRIOR)
                 rate = np.take(at_rank, place) * np.take(of_topics, of_rows)
                 hit = rows[np.take(lot, rows) < rate]
                 up_to = np.cumsum(_shares(share[:, 1:]), axis=1)[rank[hit] - 1]
-                drawn[i, hit] = 1 + (grade[hit, None] > up_to[:, :-1]).sum(axis=1)
+                of_draw[hit] = 1 + (grade[hit, None] > up_to[:, :-1]).sum(axis=1)
         return drawn
+
+    @cached_property
+    def judged(self) -> _Judged:
+        counts = self._judged_counts()
+        together = counts.sum(axis=0)
+        own, any_run = (np.cumsum(of.sum(axis=(-3, -1)), axis=-1) for of in (counts, together))
+        relevant = counts[:, :, :, 1:].sum(axis=(2, 3)) + PRIOR
+        return _Judged(counts, together, own, any_run, counts.sum(axis=3), relevant)
 
     def _judged_counts(self) -> Floats:
         """[run, topic, rank, level]: the judged documents of each run."""

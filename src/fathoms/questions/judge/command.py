@@ -1,4 +1,4 @@
-"""Judge documents one at a time, the most informative first, until it is clear which system is better.
+"""Judge documents one at a time, the most informative first, until it is clear which run is better.
 
 QRELS holds the judgments there are; `none` starts from nothing. Each answer is saved in the session file before the
 next document is shown, so nothing is lost whatever happens, and --resume goes on. The conversation is on standard
@@ -296,7 +296,7 @@ def _prepared(args: Namespace, candidates: Candidates) -> TextSources:
         from fathoms.judging.export import check_carries
 
         check_carries(candidates, args.export)
-    return _open_texts(args, candidates.topics, candidates.documents.tolist())
+    return _open_texts(args, candidates.topics, [] if args.docs is None else candidates.documents.tolist())
 
 
 def _notes(qrels: Qrels | None, oracle: Qrels | None, topics: list[str]) -> list[str]:
@@ -424,7 +424,7 @@ def _summary(session: Session) -> str:
         head += recall_sentence(session, now.recall) + "\n"
     measures = session.settings.measures
     by_measure = [dict(expected_scores(session.engine, place)) for place in range(len(measures))]
-    systems = aligned_text(
+    runs = aligned_text(
         ["run", *(f"expected {measure}" for measure in measures)],
         [[name, *(f"{of_one[name]:.4f}" for of_one in by_measure)] for name, _ in session.expected()],
         words=1,
@@ -432,7 +432,7 @@ def _summary(session: Session) -> str:
     still_open = sorted((pair for pair in session.pairs() if pair.confidence < until), key=lambda pair: pair.confidence)
     opinions = "".join(f"\n{sentence}\n" for sentence in opinion_sentences(session))
     if not still_open:
-        return f"{head}\n{systems}{opinions}"
+        return f"{head}\n{runs}{opinions}"
     columns = ["better", "other", *(["measure"] if len(measures) > 1 else []), "confidence"]
     rows = [
         [pair.better, pair.other, *([pair.measure] if len(measures) > 1 else []), f"{pair.confidence:.4f}"]
@@ -440,7 +440,7 @@ def _summary(session: Session) -> str:
     ]
     more = f"and {len(still_open) - OPEN_PAIRS:,} more\n" if len(still_open) > OPEN_PAIRS else ""
     table = aligned_text(columns, rows, words=len(columns) - 1)
-    return f"{head}\n{systems}\nOpen pairs, least sure first\n{table}{more}{opinions}"
+    return f"{head}\n{runs}\nOpen pairs, least sure first\n{table}{more}{opinions}"
 
 
 def _export(session: Session, args: Namespace) -> None:

@@ -51,7 +51,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     page.add_argument("--assessors", metavar="FILE", help="names, one a line; each gets a personal link")
     page.add_argument("--links", metavar="FILE", type=Path, help="write the links to FILE, readable by you alone")
     page.add_argument(
-        "--show-standings", action="store_true", default=None, help="show assessors how systems compare (hidden)"
+        "--show-standings", action="store_true", default=None, help="show assessors how runs compare (hidden)"
     )
     page.add_argument("--grades", metavar="FILE", help="names of the grades, lines such as `0 = not relevant`")
     page.add_argument("--guidelines", metavar="FILE", help="guidelines for assessors: plain text or simple Markdown")

@@ -78,8 +78,7 @@ def run(args: Namespace) -> int:
             check_writable(path)
             check_not_read(path, [args.qrels, *labels, *(args.runs or ())])
     exp = options.experiment(args)
-    with output.progress(len(args.runs or ()), args.quiet) as step:
-        result = exp.labels(labels, **options.arguments(args, "labels"), progress=step)
+    result = exp.labels(labels, **options.arguments(args, "labels"))
     if as_runs and not args.quiet:
         output.say([f"fathoms: taken as runs, by their columns: {some(as_runs, 6)}"])
     if args.markdown is not None:

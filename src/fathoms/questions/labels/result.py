@@ -21,7 +21,6 @@ from fathoms.questions.labels.circularity import Following
 from fathoms.questions.labels.mixed import OddGrade
 from fathoms.questions.labels.requirements import Requirement
 from fathoms.questions.labels.runs import Effect
-from fathoms.questions.labels.words import answers, remarks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -158,6 +157,7 @@ def _number(value: int | None) -> float | None:
 class LabelAudit(Result):
     """All findings, source by source."""
 
+    words_module: ClassVar = "fathoms.questions.labels.words"
     columns: ClassVar = COLUMNS
     words: ClassVar = COLUMNS[:5]
     whole_numbers: ClassVar = ("n",)
@@ -240,14 +240,6 @@ class LabelAudit(Result):
         raise FathomsError(
             f"there is no source {name!r}; there are {', '.join(audited.name for audited in self.sources)}"
         )
-
-    @property
-    def answer(self) -> list[str]:
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        return remarks(self)
 
     def chart(self, source: str | None = None, measure: str | None = None) -> Any:
         """With runs: each run's score by labels against that by people. Without: the confusion matrix.

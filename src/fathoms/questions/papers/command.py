@@ -313,8 +313,8 @@ def _study(args: Namespace, exp: Experiment, collections: dict[str, Any]) -> Stu
     elif args.paper == "rtc":
         batches = -(-args.trials // rtc.BATCH) * max(1, len(collections))
         settings = _rtc_settings(args, folder=args.output, **where)
-        with output.progress(batches, args.quiet, "trials") as step:
-            study = rtc.study(collections or exp, settings, progress=progress, step=partial(step, ""))
+        step = partial(output.steps(batches, "trials"), "")
+        study = rtc.study(collections or exp, settings, progress=progress, step=step)
     elif args.paper == "estimates":
         study = estimates.study(exp, progress=progress)
     else:

@@ -74,8 +74,7 @@ def run(args: Namespace) -> int:
     if args.output is not None and args.from_scores:
         check_not_read(args.output, args.from_scores)
     exp = options.experiment(args)
-    with output.progress(len(args.runs or ()), args.quiet) as step:
-        result = exp.plan(**options.arguments(args, "plan"), progress=step)
+    result = exp.plan(**options.arguments(args, "plan"))
     output.present(result, args, lambda: _blocks(result), experiment=exp)
     if args.chart is not None:
         output.save_chart(result.chart() if result.topics else result.depth_chart(), args.chart)

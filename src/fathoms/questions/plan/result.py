@@ -103,6 +103,7 @@ class TopicPlan:
 class Plan(Result):
     """How many topics and how many judgments an experiment needs."""
 
+    words_module: ClassVar = "fathoms.questions.plan.words"
     columns: ClassVar = COLUMNS
     words: ClassVar = ("question", "measure", "method")
     whole_numbers: ClassVar = ("systems", "topics", "depth", "cutoff", "judgments", "new")
@@ -121,18 +122,6 @@ class Plan(Result):
         records = [row for plan in self.topics for row in _topic_rows(plan)]
         records += [row for plan in self.depths for row in _depth_rows(plan)]
         return [tuple(row.get(name) for name in COLUMNS) for row in records]
-
-    @property
-    def answer(self) -> list[str]:
-        from fathoms.questions.plan.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        from fathoms.questions.plan.words import remarks
-
-        return remarks(self)
 
     def chart(self, measure: str | None = None) -> Any:
         """Power by number of topics."""

@@ -2,11 +2,10 @@
 
 Without --qrels the list of documents to judge, as TSV with topic, document and the least depth at which a run has it.
 With --qrels the judgments that a shallower pool would have had, as a qrels file, or with --missing what is still to be
-judged; -o FILE.csv, .json or .jsonl makes it
-one of these, for ids with blanks in them.
+judged; -o FILE.csv, .json or .jsonl makes it one of these, for ids with blanks in them.
 
-With --sample N a random sample of the pool: its documents each with its probability of being drawn,
-those to judge first. What --qrels has judged is left out of the draw.
+With --sample N a random sample of the pool: its documents each with its probability of being drawn, those to judge
+first. What --qrels has judged is left out of the draw.
 """
 
 from __future__ import annotations

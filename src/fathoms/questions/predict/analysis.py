@@ -6,27 +6,30 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from fathoms.base.errors import FathomsError
+from fathoms.base.tolerances import SAME
 from fathoms.estimate.estimates import Estimates, run_estimates
 from fathoms.estimate.gain_models import MODEL_NAMES
 from fathoms.estimate.names import DEFAULT, DRAWS, LEVEL
 from fathoms.estimate.predictors import PREDICTORS, PUBLISHED, Constants, given_constants, rm_predict, scaled_range
 from fathoms.estimate.probabilities import relevance_probabilities
 from fathoms.estimate.relevance import RELEVANCE_MODELS
-from fathoms.estimate.score_draws import check_drawable, drawable
+from fathoms.estimate.score_draws import SAMPLES, check_drawable, drawable, drawn_scores
 from fathoms.estimate.self_check import aggregated, interval
 from fathoms.evidence.evidence import Bools, Evidence, Floats
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.abilities import estimates
 from fathoms.measures.base import Measure, Scores
 from fathoms.measures.means import aggregate
-from fathoms.questions.predict.expected_scores import expectations_of
+from fathoms.questions.predict.expected_scores import average_precision_moments, expectations_of, has_closed_form
 from fathoms.questions.predict.gain_curves import Curves, fitted_curves
-from fathoms.questions.predict.result import PLAIN, EstimateRow, Prediction
+from fathoms.questions.predict.result import PLAIN, EstimateRow, MethodCheck, Prediction, RelevanceDraws
 from fathoms.questions.predict.shallower_pool import shallower_pool
 
 METHODS = (*PREDICTORS, *MODEL_NAMES, *RELEVANCE_MODELS, DEFAULT)
+RTC = (next(iter(RELEVANCE_MODELS)), "AP")  # of which the paper has the distribution
 FALLBACK = "interpolated"  # where the default has nothing to draw from
 
 
@@ -92,10 +95,23 @@ class _Estimated(NamedTuple):
 
 def _drawn(estimates: Estimates, run: str, measure: Measure, level: float) -> _Estimated:
     place = estimates.runs.index(run)
-    values, drawn = estimates[measure].point[place], estimates[measure].draws[:, place]
+    return _inside_draws(measure, estimates[measure].draws[:, place], estimates[measure].point[place], level)
+
+
+def _inside_draws(measure: Measure, drawn: Floats, values: Floats, level: float) -> _Estimated:
+    """With the intervals that draws [draw, topic] of one run give."""
     low, high = measure.attainable(*interval(drawn, values, level))
     mean_low, mean_high = interval(aggregated(measure, drawn), aggregated(measure, values), level)
     return _Estimated(values, low, high, float(mean_low), float(mean_high))
+
+
+def _normal(scores: Scores, values: Floats, deviation: Floats, level: float) -> _Estimated:
+    """From standard deviations by topic, that of the mean last; inside the possible range."""
+    half = float(ndtri((1 + level) / 2)) * deviation
+    least, most = (np.append(end, end.mean()) for end in (scores.low, scores.high) if end is not None)
+    center = np.append(values, values.mean())
+    low, high = np.clip(center - half, least, most), np.clip(center + half, least, most)
+    return _Estimated(values, low[:-1], high[:-1], float(low[-1]), float(high[-1]))
 
 
 def _topic_rows(
@@ -160,9 +176,11 @@ def run_prediction(
     for method in methods:
         if method not in METHODS:
             raise FathomsError(f"unknown method {method!r}; known are {', '.join(METHODS)} and all")
-    if (level, draws) != (LEVEL, DRAWS) and DEFAULT not in methods:
-        raise FathomsError(f"level and draws are for the method {DEFAULT}, found {', '.join(methods)}")
     of_relevance = (*RELEVANCE_MODELS, DEFAULT)
+    if (level, draws) != (LEVEL, DRAWS) and not set(methods) & set(of_relevance):
+        raise FathomsError(
+            f"level and draws are for the methods {' and '.join(of_relevance)}, found {', '.join(methods)}"
+        )
     if (len(labels) or to_depth is not None) and not set(methods) & set(of_relevance):
         raise FathomsError(
             f"labels and to_depth are for the methods {' and '.join(of_relevance)}, found {', '.join(methods)}"
@@ -179,17 +197,17 @@ def run_prediction(
     if DEFAULT in methods:
         estimates = _calibrated(experiment, measures, labels, to_depth, draws, notes)
     curves = fitted_curves(experiment, align, measures, [m for m in methods if m in MODEL_NAMES], depth, notes)
-    expectations = {
-        method: expectations_of(
-            relevance_probabilities(experiment, method, labels, to_depth),
-            measures,
-            options.seed,
-            notes,
-            experiment.contributing() if any(measure.needs_pool for measure in measures) else (),
-        )
-        for method in methods
-        if method in RELEVANCE_MODELS
-    }
+    expectations: dict[str, Callable[[str, Evidence, Measure], Floats]] = {}
+    relevance: dict[str, RelevanceDraws] = {}
+    contributing = experiment.contributing() if any(measure.needs_pool for measure in measures) else ()
+    for method in dict.fromkeys(method for method in methods if method in RELEVANCE_MODELS):
+        seed = options.seed
+        probabilities = relevance_probabilities(experiment, method, labels, to_depth, samples=SAMPLES, seed=seed)
+        names = probabilities.candidates.names
+        drawn = drawn_scores(probabilities, names, [m for m in measures if _to_draw(m)], draws, seed)
+        moments = {m: average_precision_moments(probabilities) for m in drawn if (method, m.name) == RTC}
+        relevance[method] = RelevanceDraws(names, experiment.qrels.topics, drawn, moments)
+        expectations[method] = expectations_of(probabilities, drawn, notes, contributing)
 
     others = [method for method in methods if method != DEFAULT]
     all_drawn = estimates is not None and all(measure in estimates.by_measure for measure in measures)
@@ -205,7 +223,14 @@ def run_prediction(
         if inside is None:
             raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
         values, moved = inside
-        return _Estimated(values, moved=int(moved.sum()))
+        if method not in relevance or measure not in relevance[method].draws:
+            return _Estimated(values, moved=int(moved.sum()))
+        if measure in relevance[method].moments:
+            place = relevance[method].runs.index(run)
+            of_method = _normal(scores, values, relevance[method].moments[measure][1][place], level)
+        else:
+            of_method = _inside_draws(measure, relevance[method].of_run(measure, run), values, level)
+        return of_method._replace(moved=int(moved.sum()))
 
     def of_run(run: str) -> _RunEstimates:
         rows: list[EstimateRow] = []
@@ -237,20 +262,26 @@ def run_prediction(
         notes,
         estimates,
         level,
-        *(_errors(experiment, measures, methods, constants, labels) if check_methods else ({}, 0)),
+        *(_checks(experiment, measures, methods, constants, labels) if check_methods else ({}, 0)),
+        relevance,
     )
 
 
-def _errors(
+def _to_draw(measure: Measure) -> bool:
+    """Others are refused, unless their estimate has a closed form; then it has no interval."""
+    return drawable(measure) or not has_closed_form(measure)
+
+
+def _checks(
     experiment: BaseExperiment,
     measures: Sequence[Measure],
     methods: Sequence[str],
     constants: Constants | None,
     labels: Sequence[Any],
-) -> tuple[dict[str, dict[str, float]], int]:
-    """The root mean square error of each method over contributing runs and topics, by measure, from judgments cut to
-    half the depth of the pool, or of the shallowest measure; and that depth, 0 where there is no such pool. The truth
-    is the score under all judgments of the pool, which leave nothing of these runs unjudged down to its depth."""
+) -> tuple[dict[str, dict[str, MethodCheck]], int]:
+    """How each method did for the contributing runs, by measure, from judgments cut to half the depth of the pool, or
+    of the shallowest measure; and that depth, 0 where there is no such pool. The truth is the score under all judgments
+    of the pool, which leave nothing of these runs unjudged down to its depth."""
     pool = experiment.pool_assumed()
     depth = min([pool.depth, *(int(m.k) for m in measures if m.k is not None and m.cutoff != "recall")]) // 2
     cut = shallower_pool(experiment, measures, depth)
@@ -259,23 +290,27 @@ def _errors(
     drawn = set(methods) & {*RELEVANCE_MODELS, DEFAULT}
     more: dict[str, Any] = {"labels": labels, "to_depth": pool.depth} if drawn else {}
     predicted = run_prediction(cut.experiment, measures, methods, by_topic=True, constants=constants, **more)
-    truth = {
-        (run, topic, measure): score
-        for measure, scores in cut.truth.items()
-        for run, of_run in zip(cut.runs, scores.tolist(), strict=True)
-        for topic, score in zip(cut.topics, of_run, strict=True)
-    }
-    squares: dict[str, dict[str, list[float]]] = {}
-    for row in predicted.estimated:
-        if row.topic == "all":
-            continue
-        actual = truth[row.run, row.topic, row.measure]
-        of_measure = squares.setdefault(row.measure, {})
-        of_measure.setdefault(row.method, []).append((row.estimate - actual) ** 2)
-        if row.method == methods[0]:
-            of_measure.setdefault(PLAIN, []).append((row.score - actual) ** 2)
+    rows = {(row.run, row.topic, row.measure, row.method): row for row in predicted.estimated}
+
+    def check(measure: str, truth: Floats, method: str, column: str) -> MethodCheck:
+        values = [
+            [getattr(rows[run, topic, measure, method], column) for topic in (*cut.topics, "all")] for run in cut.runs
+        ]
+        errors = np.array(values, dtype=np.float64) - np.column_stack([truth, truth.mean(axis=1)])
+        means = [rows[run, "all", measure, method] for run in cut.runs]
+        covered = None
+        if column == "estimate" and all(row.likely_low is not None for row in means):
+            inside = [
+                row.likely_low - SAME <= true <= row.likely_high + SAME
+                for row, true in zip(means, truth.mean(axis=1).tolist(), strict=True)
+            ]
+            covered = float(np.mean(inside))
+        return MethodCheck(float(np.sqrt((errors[:, :-1] ** 2).mean())), float(errors[:, -1].mean()), covered)
+
     return {
-        m: {method: float(np.sqrt(np.mean(of_method))) for method, of_method in of.items()} for m, of in squares.items()
+        measure: {PLAIN: check(measure, truth, methods[0], "score")}
+        | {method: check(measure, truth, method, "estimate") for method in methods}
+        for measure, truth in cut.truth.items()
     }, depth
 
 

@@ -81,6 +81,7 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
 
     exp = options.experiment(args)
+    exp.spares_memory = True
     if args.tune:
         return predict_tune.run_tune(args, exp)
     if args.sampled is not None:

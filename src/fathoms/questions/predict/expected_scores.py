@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +10,11 @@ import numpy as np
 
 from fathoms.base.arrays import row_sums
 from fathoms.data.qrels import JUDGED, UNJUDGED
+from fathoms.estimate.distribution import Moments
 from fathoms.estimate.probabilities import RelevanceProbabilities
-from fathoms.estimate.score_draws import drawn_scores
 from fathoms.evidence.evidence import Evidence, Floats
 from fathoms.measures.base import Measure
 from fathoms.questions.predict.gain_curves import gain_table
-
-ESTIMATE_DRAWS = 200  # behind the estimate of a measure that has no closed form
 
 
 def has_closed_form(measure: Measure) -> bool:
@@ -82,20 +80,37 @@ def _with_pooled_others(
     return replace(wider, codes=codes, pool=pool, _cache={}), expected
 
 
+def average_precision_moments(probabilities: RelevanceProbabilities) -> tuple[Floats, Floats]:
+    """Expectation and standard deviation of AP as RTC section 2.1 has them, [run, topic], the mean over topics last:
+    what is random is the numerator, and the expected number of relevant documents divides it."""
+    candidates = probabilities.candidates
+    p = np.append(probabilities.probability, 0.0)
+    found_anywhere = row_sums(candidates.topic, p[:-1], len(candidates.topics))
+    elsewhere = candidates.relevant_elsewhere(probabilities.qrels) + found_anywhere
+    expectations, variances = [], []
+    for system in range(len(candidates.names)):
+        block = candidates.block([system])
+        chance = p[block.number]
+        of_run = Moments(block, chance, elsewhere - chance.sum(axis=1))
+        expectations.append(of_run.expectation[:, 0])
+        variances.append(of_run.covariance[:, 0, 0])
+    expectation, variance = np.stack(expectations), np.maximum(np.stack(variances), 0.0)
+    mean, of_mean = expectation.mean(axis=1), variance.sum(axis=1) / variance.shape[1] ** 2
+    return np.column_stack([expectation, mean]), np.sqrt(np.column_stack([variance, of_mean]))
+
+
 def expectations_of(
     probabilities: RelevanceProbabilities,
-    measures: Sequence[Measure],
-    seed: int,
+    drawn: Mapping[Measure, Floats],
     notes: list[str],
     contributing: Sequence[str],
 ) -> Callable[[str, Evidence, Measure], Floats]:
-    """What a model of relevance expects of a run, its evidence and a measure: in closed form, or by draws."""
+    """What a model of relevance expects of a run, its evidence and a measure: in closed form, or by what was drawn."""
     notes += [note for note in probabilities.notes if note not in notes]
     names = probabilities.candidates.names
-    drawn = drawn_scores(probabilities, names, [m for m in measures if not has_closed_form(m)], ESTIMATE_DRAWS, seed)
 
     def expected(run: str, known: Evidence, measure: Measure) -> Floats:
-        if measure in drawn:
+        if not has_closed_form(measure):
             return drawn[measure][:, names.index(run)].mean(axis=0)
         return expected_score(measure, known, probabilities, run, contributing)
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
 
 from fathoms.base import charts
 from fathoms.base.errors import FathomsError
 from fathoms.base.result import Result
 from fathoms.base.text import valid_text
-from fathoms.estimate.estimates import Estimate, Estimates
-from fathoms.estimate.names import DEFAULT, LEVEL
+from fathoms.estimate.estimates import Estimates
+from fathoms.estimate.names import DEFAULT, LEVEL, RELEVANCE_MODELS
+from fathoms.estimate.self_check import aggregated
 from fathoms.evidence.evidence import Floats
 from fathoms.measures.base import Measure
 from fathoms.measures.parse import parse_measure
@@ -44,10 +48,33 @@ COLUMNS = EstimateRow._fields
 WORDS = ("run", "topic", "measure", "method")
 
 
+class MethodCheck(NamedTuple):
+    """How a method did where the truth is known."""
+
+    error: float  # root mean square, over runs and topics
+    bias: float  # of the runs' means, on average
+    covered: float | None  # share of the runs' means that lie in its interval; None where it has none
+
+
+@dataclass(frozen=True, eq=False)
+class RelevanceDraws:
+    """Scores once judged, drawn from each document's probability of relevance: [draw, run, topic] by measure. Where a
+    paper has expectation and standard deviation in closed form, these instead, [run, topic] with the mean last."""
+
+    runs: list[str]
+    topics: list[str]
+    draws: Mapping[Measure, Floats]
+    moments: Mapping[Measure, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    def of_run(self, measure: Measure, run: str) -> Floats:
+        return self.draws[measure][:, self.runs.index(run)]
+
+
 @dataclass(frozen=True, eq=False)
 class Prediction(Result):
     """Rows as in COLUMNS, how often an estimate had to be moved into its range, and what else to know."""
 
+    words_module: ClassVar = "fathoms.questions.predict.words"
     columns: ClassVar = COLUMNS
     words: ClassVar = WORDS
     charts: ClassVar = ("ranges",)
@@ -58,39 +85,42 @@ class Prediction(Result):
     notes: list[str] = field(default_factory=list)
     calibrated: Estimates | None = None  # what was drawn, for the default method
     level: float = LEVEL
-    errors: dict[str, dict[str, float]] = field(default_factory=dict)  # of methods, by measure, on shallower judgments
-    errors_depth: int = 0  # of these judgments
+    checks: dict[str, dict[str, MethodCheck]] = field(default_factory=dict)  # by measure, on shallower judgments
+    checks_depth: int = 0  # of these judgments
+    relevance: dict[str, RelevanceDraws] = field(default_factory=dict)  # by method that draws relevance
 
     def rows(self) -> list[EstimateRow]:
         return self.estimated
 
+    def draws(self, measure: Any, method: str | None = None) -> Floats:
+        """Scores once judged, [draw, run, topic], by one of the methods that draw (the first that was asked for)."""
+        wanted, drawn = parse_measure(measure), self._drawn(method)
+        if wanted not in drawn.draws:
+            raise FathomsError(f"{wanted.name} was not drawn by the method {method or self._drawing[0]}")
+        return drawn.draws[wanted]
+
+    def at_most(self, x: float, method: str | None = None) -> AtMost:
+        """How likely each score is at most x once judged, and its standard deviation, by one of the methods that draw
+        (the first that was asked for)."""
+        return AtMost(self._drawn(method), float(x), self.notes)
+
     @property
-    def answer(self) -> list[str]:
-        from fathoms.questions.predict.words import answers
+    def _drawing(self) -> list[str]:
+        """The methods that draw."""
+        return [*([DEFAULT] if self.calibrated is not None else []), *self.relevance]
 
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        from fathoms.questions.predict.words import remarks
-
-        return remarks(self)
-
-    def draws(self, measure: Any) -> Floats:
-        """Scores once judged, [draw, run, topic], in the order of `runs` and `topics` of `.calibrated`."""
-        return self._drawn(measure).draws
-
-    def at_most(self, x: float) -> AtMost:
-        """How likely each score is at most x once judged."""
-        if self.calibrated is None:
-            raise FathomsError(f"only the method {DEFAULT} says how likely a score is")
-        return AtMost(self.calibrated, float(x), self.notes)
-
-    def _drawn(self, measure: Any) -> Estimate:
-        wanted = parse_measure(measure)
-        if self.calibrated is None or wanted not in self.calibrated.by_measure:
-            raise FathomsError(f"{wanted.name} was not estimated by the method {DEFAULT}")
-        return self.calibrated[wanted]
+    def _drawn(self, method: str | None) -> RelevanceDraws:
+        drawing = self._drawing
+        if not drawing or method not in (None, *drawing):
+            raise FathomsError(
+                f"how likely a score is, say only methods that draw: {', '.join((DEFAULT, *RELEVANCE_MODELS))}; drawn "
+                f"here: {', '.join(drawing) or 'nothing'}"
+            )
+        chosen = method or drawing[0]
+        if chosen == DEFAULT and self.calibrated is not None:
+            draws = {measure: estimate.draws for measure, estimate in self.calibrated.by_measure.items()}
+            return RelevanceDraws(self.calibrated.runs, self.calibrated.topics, draws)
+        return self.relevance[chosen]
 
     def _charted(self) -> list[str]:
         return list(dict.fromkeys(row.measure for row in self.estimated))
@@ -104,24 +134,34 @@ class Prediction(Result):
 
 @dataclass(frozen=True, eq=False)
 class AtMost(Result):
-    """How likely each mean, and each topic's score, is at most some number once judged."""
+    """How likely each mean, and each topic's score, is at most some number once judged, and its standard deviation."""
 
-    columns: ClassVar = ("run", "topic", "measure", "at_most", "probability")
+    columns: ClassVar = ("run", "topic", "measure", "at_most", "probability", "sd")
     words: ClassVar = ("run", "topic", "measure")
 
-    estimates: Estimates
+    drawn: RelevanceDraws
     x: float
     notes: list[str] = field(default_factory=list)
 
     def rows(self) -> list[tuple[Any, ...]]:
         rows: list[tuple[Any, ...]] = []
-        for measure, estimate in self.estimates.by_measure.items():
-            topics = (estimate.draws <= self.x).mean(axis=0)
-            means = (estimate.means <= self.x).mean(axis=0)
-            for number, run in enumerate(self.estimates.runs):
-                of_run = [*zip(self.estimates.topics, topics[number].tolist(), strict=True), ("all", means[number])]
-                rows += [(run, topic, measure.name, self.x, float(chance)) for topic, chance in of_run]
+        for measure, draws in self.drawn.draws.items():
+            chance, sd = self._spread(measure, draws)
+            rows += [
+                (run, topic, measure.name, self.x, float(chance[number, place]), float(sd[number, place]))
+                for number, run in enumerate(self.drawn.runs)
+                for place, topic in enumerate((*self.drawn.topics, "all"))
+            ]
         return rows
+
+    def _spread(self, measure: Measure, draws: Floats) -> tuple[Floats, Floats]:
+        """Probability and standard deviation, [run, topic] with the mean last."""
+        if measure in self.drawn.moments:  # RTC: the normal distribution comes near
+            expectation, sd = self.drawn.moments[measure]
+            above = np.where(sd > 0, (self.x - expectation) / np.where(sd > 0, sd, 1.0), 0.0)
+            return np.where(sd > 0, ndtr(above), expectation <= self.x), sd
+        scores = np.concatenate([draws, aggregated(measure, draws)[:, :, None]], axis=2)
+        return (scores <= self.x).mean(axis=0), scores.std(axis=0, ddof=1)
 
     @property
     def answer(self) -> list[str]:
@@ -131,7 +171,8 @@ class AtMost(Result):
 
     def runs_probably(self, measure: Measure) -> int:
         """How many runs will probably score at most that on average."""
-        return int(((self.estimates[measure].means <= self.x).mean(axis=0) > 0.5).sum())
+        chance, _ = self._spread(measure, self.drawn.draws[measure])
+        return int((chance[:, -1] > 0.5).sum())
 
 
 def _points(rows: Sequence[EstimateRow]) -> pl.DataFrame:

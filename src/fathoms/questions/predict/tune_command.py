@@ -18,8 +18,7 @@ def run_tune(args: Namespace, exp: Experiment) -> int:
     from fathoms.cli.screen import cell, table
 
     check_flags(args)
-    with output.progress(len(exp.runs), args.quiet) as progress:
-        result = exp.tune(methods=args.method or "all", **options.arguments(args, "tune"), progress=progress)
+    result = exp.tune(methods=args.method or "all", **options.arguments(args, "tune"))
     rows = [list(map(cell, row)) for row in result.rows()]
     output.present(result, args, lambda: [table(result.columns, rows, 2)], experiment=exp)
     return 0

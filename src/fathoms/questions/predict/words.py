@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 
 from fathoms.base.text import pluralise
 from fathoms.base.tolerances import SAME
-from fathoms.estimate.names import DEFAULT
+from fathoms.estimate.names import DEFAULT, RELEVANCE_MODELS
 from fathoms.estimate.words import calibrated_sentences
 
 if TYPE_CHECKING:
     from fathoms.questions.predict.confidence import Confidence
-    from fathoms.questions.predict.result import AtMost, Prediction
+    from fathoms.questions.predict.result import AtMost, MethodCheck, Prediction
     from fathoms.questions.predict.sampled_prediction import SampledPrediction, SampledScores
 
+OWN_DOUBT = "Intervals of {} know only that model's own uncertainty, and are too narrow where it is wrong."
+SHOWN_BIASES = 3  # of the methods that came closest
 SMALL = 0.0001  # changes below this are not shown in figures
 ABOUT = "Estimates are about further judging only, on these topics and in this order of tied documents."
-POINTS = "Those of {} are points without an interval; `low` and `high` are what is possible."
+POINTS = (
+    "Those of {} are points without an interval, since their papers have no distribution; `low` and `high` are what is "
+    "possible."
+)
 
 Means = dict[str, tuple[float, float]]  # by run: score and estimate
 
@@ -34,17 +39,17 @@ def answers(result: Prediction) -> list[str]:
 
 def at_most_sentences(result: AtMost) -> list[str]:
     """How many runs will probably score at most that, by each measure."""
-    runs = pluralise(len(result.estimates.runs), "run")
+    runs = pluralise(len(result.drawn.runs), "run")
     return [
         f"{measure.name}: {result.runs_probably(measure):,} of {runs} will probably score at most {result.x:g} on "
         "average once judged."
-        for measure in result.estimates.by_measure
+        for measure in result.drawn.draws
     ]
 
 
 def remarks(result: Prediction) -> list[str]:
     """What to know of the estimates: of what, how they were checked, and of what they say nothing."""
-    lines = [_trusted(measure, errors, result.errors_depth) for measure, errors in result.errors.items()]
+    lines = [_trusted(measure, checks, result.checks_depth) for measure, checks in result.checks.items()]
     each = result.estimates // max(1, len(result.clipped))
     moved = [f"{count:,} by {method}" for method, count in result.clipped.items() if count]
     if moved:
@@ -55,21 +60,29 @@ def remarks(result: Prediction) -> list[str]:
     if result.calibrated is not None:
         lines += calibrated_sentences(result.calibrated, result.level)
     lines.append(ABOUT)
-    points = [method for method in result.clipped if method != DEFAULT]
+    points = [method for method in result.clipped if method not in (DEFAULT, *RELEVANCE_MODELS)]
+    if result.relevance:
+        lines[-1] += " " + OWN_DOUBT.format(" and ".join(result.relevance))
     if points:
         lines[-1] += " " + POINTS.format(", ".join(points))
     return lines
 
 
-def _trusted(measure: str, errors: dict[str, float], depth: int) -> str:
-    """Which method came closest to what all judgments say, from fewer of them."""
-    ranked = sorted(errors, key=lambda method: errors[method])
-    if errors[ranked[-1]] <= SAME:
+def _trusted(measure: str, checks: dict[str, MethodCheck], depth: int) -> str:
+    """Which method came closest to what all judgments say, from fewer of them, and whether its intervals held."""
+    ranked = sorted(checks, key=lambda method: checks[method].error)
+    if checks[ranked[-1]].error <= SAME:
         return f"{measure}: from judgments cut to depth {depth:,} every method gives the scores under all judgments."
-    first, *others = (f"{method} ({errors[method]:.4f})" for method in ranked)
+    first, *others = (f"{method} ({checks[method].error:.4f})" for method in ranked)
+    intervals = [
+        f"{method} {100 * covered:.0f}%" for method in ranked if (covered := checks[method].covered) is not None
+    ]
+    held = f" Share of the runs' means inside the 95% interval: {', '.join(intervals)}." if intervals else ""
+    biases = ", ".join(f"{method} {checks[method].bias:+z.4f}" for method in ranked[:SHOWN_BIASES])
     return (
         f"{measure}: trust {first} here. From judgments cut to depth {depth:,} it came closest to the contributing "
-        f"runs' scores under all judgments (root mean square error over runs and topics); then {', '.join(others)}."
+        f"runs' scores under all judgments (root mean square error over runs and topics); then {', '.join(others)}. "
+        f"Means were too high by (bias): {biases}.{held}"
     )
 
 

@@ -78,6 +78,7 @@ class Standing:
 class Ranking(Result):
     """All runs by each measure, best first, and how that was found out."""
 
+    words_module: ClassVar = "fathoms.questions.rank.words"
     columns: ClassVar = COLUMNS
     words: ClassVar = ("run", "measure", "group")
     charts: ClassVar = ("ranks",)
@@ -105,20 +106,6 @@ class Ranking(Result):
     def of(self, measure: str) -> list[Standing]:
         """The runs by one measure, best first."""
         return [standing for standing in self.standings if standing.measure == measure]
-
-    @property
-    def answer(self) -> list[str]:
-        """Who is first by each measure, and who else might be over topics."""
-        from fathoms.questions.rank.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        """What judging and ties could change, what the ranks are over, and how the estimates were checked."""
-        from fathoms.questions.rank.words import remarks
-
-        return remarks(self)
 
     def _draw(self, kind: str, measure: str) -> Any:
         """Each run's rank, and the ranks it could have."""
@@ -167,9 +154,8 @@ def run_ranking(
             )
         return _ranking_of_systems(experiment, measures, experiment.systems, alpha, level, progress)
     measures = without_pair(measures)
-    seen = observe(
-        experiment, measures, Universe(asked_universe(measures), experiment.options.universe_depth), progress
-    )
+    universe = Universe(asked_universe(measures), experiment.options.universe_depth)
+    seen = observe(experiment, measures, universe, progress, ranges=False)
     estimates = estimates_if_quick(seen, draws, labels, to_depth, most=DRAWN)
     of_pairs = range_pairs(seen, *np.triu_indices(len(seen.names), 1), ranges == "all", progress, proofs_alone=True)
     seen.notes.extend(left_out(of_pairs[1], "rank"))

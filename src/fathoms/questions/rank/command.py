@@ -56,9 +56,7 @@ def run(args: Namespace) -> int:
         args.format = "html"
     options.check_different(args.runs, "give each run once")
     exp = options.experiment(args)
-    every = args.ranges == "all"
-    with output.progress(len(exp.runs), args.quiet, more=lambda: len(exp.qrels.topics) if every else 0) as step:
-        result = exp.rank(**options.arguments(args, "rank"), progress=step)
+    result = exp.rank(**options.arguments(args, "rank"))
     if picture:
         output.save_chart(result.chart(), args.output)
         args.output = None

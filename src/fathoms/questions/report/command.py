@@ -22,7 +22,6 @@ EXAMPLES = (
 )
 MORE = """more examples:
   fathoms report qrels.txt runs/ --diff bm25 bm25-tuned --docs corpus.jsonl --topic-texts topics.tsv -o report.html"""
-STAGES = 8  # that `run_report` speaks of
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -41,9 +40,8 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
 
     exp = options.experiment(args)
-    with output.progress(STAGES, args.quiet, "report") as step:
-        question = options.arguments(args, "report")
-        report = exp.report(args.output, **question, command=command_line(args), progress=step)
+    question = options.arguments(args, "report")
+    report = exp.report(args.output, **question, command=command_line(args))
     output.warn([*report.notes, *exp.notes], args)
     if not args.quiet:
         print(f"fathoms: {args.output} is ready; open it in a browser", file=sys.stderr)

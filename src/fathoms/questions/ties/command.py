@@ -89,8 +89,7 @@ def run(args: Namespace) -> int:
             print(
                 f"fathoms: {pluralise(len(written), 'run')} in the order {rule} written to {args.fix}", file=sys.stderr
             )
-    with output.progress(len(exp.runs), args.quiet) as step:
-        report = exp.ties(**options.arguments(args, "ties"), progress=step)
+    report = exp.ties(**options.arguments(args, "ties"))
     if draws:
         output.save_chart(report.chart(), args.output)
         args.output = None

@@ -93,6 +93,7 @@ def _ahead(other: Floats, own: Floats) -> Ints:
 class TieReport(Result):
     """Anomalies of all runs, and for each measure what the order of tied documents does to scores, pairs and places."""
 
+    words_module: ClassVar = "fathoms.questions.ties.words"
     columns: ClassVar = KINDS["scores"]
     words: ClassVar = WORDS
     charts: ClassVar = ("ties",)
@@ -148,18 +149,6 @@ class TieReport(Result):
     def places(self) -> pl.DataFrame:
         """Each run's rank among the runs under each rule, and the best and worst it could take."""
         return self.table("places")
-
-    @property
-    def answer(self) -> list[str]:
-        from fathoms.questions.ties.words import answers
-
-        return answers(self)
-
-    @property
-    def remarks(self) -> list[str]:
-        from fathoms.questions.ties.words import remarks
-
-        return remarks(self)
 
     def _draw(self, kind: str, measure: str) -> Any:
         """Each run from its worst to its best order of tied documents."""
