@@ -109,6 +109,27 @@ def benchmarks(args: argparse.Namespace) -> list[Benchmark]:
             [collection],
         ),
         Benchmark(
+            "waiting",
+            "What people wait for",
+            "Commands from start to end, beside version 0.3.0 where `--before` names its command: `python "
+            "bench/waiting.py`. On a busy machine the notes on processor time say more than seconds do.",
+            [*([] if args.before is None else ["--before", args.before]), *files],
+        ),
+        Benchmark(
+            "growth",
+            "Growth",
+            "The same command on ten times as many topics, runs or documents; `to ours` is the time over that on the "
+            "small collection, both without start-up.",
+            files,
+        ),
+        Benchmark(
+            "cluster",
+            "On a cluster",
+            "compare, predict and rank on a Dask cluster of processes of this machine, beside one fork, and what a "
+            "large collection would take.",
+            files,
+        ),
+        Benchmark(
             "judge",
             "Judging",
             "Mean and variance of a difference in AP over 2,000 documents, beside all pairs of documents and the "
@@ -182,6 +203,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="all benchmarks as one page")
     parser.add_argument("-o", "--output", type=Path, default=HERE.parent / "docs" / "results" / "benchmarks.md")
     parser.add_argument("--peers", default=PEERS, help="of bench/eval.py: NAME or NAME=PROGRAM, separated by commas")
+    parser.add_argument("--before", help="of bench/waiting.py: the command of an older version")
     parser.add_argument("--only", help="names of benchmarks, separated by commas; printed, not written")
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "fathoms-bench")
     args = parser.parse_args()

@@ -52,7 +52,7 @@ def main(qrels: str, runs: str, pairs: int) -> None:
     for measure, values in seen.values.items():
         share = MEASURES[measure.name]
         chosen = np.sort(rng.choice(len(a), min(len(a), max(1, int(pairs * share))), replace=False))
-        ranges = Ranges(table, exp.qrels, a[chosen], b[chosen], Universe(), workers=WORKERS)
+        ranges = Ranges(table, exp.qrels, a[chosen], b[chosen], Universe(), exp.options.where)
         start = time.perf_counter()
         ranges.count_shared([measure])
 
@@ -65,7 +65,9 @@ def main(qrels: str, runs: str, pairs: int) -> None:
         took = (time.perf_counter() - start) / len(chosen)
         significant = student(paired_differences(values, ranges.a, ranges.b)) < 0.05
         few = np.flatnonzero(significant)[: max(4, int(20 * share))]
-        some = Ranges(table, exp.qrels, ranges.a[few], ranges.b[few], Universe(), workers=WORKERS)
+        some = Ranges(
+            table, exp.qrels, ranges.a[few], ranges.b[few], Universe(), {"workers": WORKERS, "scheduler": None}
+        )
         fragilities = fragility(some, measure, values.mean(axis=1))
         low = [fragile.low for fragile in fragilities if fragile.low is not None]
         high = [fragile.high for fragile in fragilities if fragile.high is not None]

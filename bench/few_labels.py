@@ -5,7 +5,7 @@
 A case is a collection, some of its runs, and a part of its judgments: a random share, one that depends on depth or on a
 label, or a shallow pool. Each is estimated by `Experiment.predict` as a user would call it, and compared with the
 scores under all judgments. Printed are, for each collection, condition, labels and measure: the bias and root mean
-square error of runs' means, beside those of the plain score, of RM's interpolated and of labels taken as judgments;
+square error of runs' means, beside those of the plain score and of labels taken as judgments;
 the errors of differences of the estimate and of the labels; the share of 95% intervals that cover, of means, of
 differences and of topics that can still change; their width over the best constant width, which covers 95% of these
 very cases; and their interval score over that of the best constant width (Gneiting and Raftery 2007).
@@ -18,9 +18,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -31,31 +33,26 @@ import numpy as np
 import fathoms as fm
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.simulate import simulate
-from fathoms.estimate.design import SamplingDesign
-from fathoms.estimate.sampled import check_sampled
 from fathoms.estimate.self_check import aggregated, interval
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.pool import judged_depths
-from fathoms.questions.predict.sampled_prediction import sampled_prediction
 
 MEASURES = ["P@10", "nDCG@10", "nDCG@20", "RR@10", "ERR@20", "RBP(p=0.8)", "AP", "nDCG", "Q@20", "R@100"]
-SHARES = (0.05, 0.1, 0.25, 0.5)
+SHARES = [0.05, 0.1, 0.25, 0.5]
 POOLS = (2, 5, 10)
-ONE_BY_ONE = ("umbrela-gpt4", "exam-graded", "binary-gpt4o", "binary-llama32")
+SOURCES = ("umbrela-gpt4", "exam-graded", "binary-gpt4o", "binary-llama32")
 NEAR, LEVEL = 1e-6, 0.95
 N_RUNS = 12
 HEAD = """# Few human judgments, many labels: results
 
-Made by `python bench/few_labels.py -o docs/results/few-labels.md`. [Two hundred human
-labels](../how-to/llm-labels.md) says what to make of it.
+Made by `python bench/few_labels.py {arguments}`. [Two hundred human labels](../how-to/llm-labels.md) says what to make
+of it.
 
-Each line is of some cases: runs of a collection, a part of its judgments, and the scores under all of them. Bias and
-root mean square error (RMSE) are of runs' means: of the default estimate, beside the plain score, RM's interpolated,
-the labels taken as judgments, and the assisted estimate, which is told what the sample was drawn from (its bias is
-behind the stroke). The next four columns are RMSE of differences of two runs. Then, of means, differences and topics
-that can still change: how many per cent of 95% intervals cover, their width over the best constant width, which covers
-95% of these very cases, and their interval score over that of the best constant width; below 1 is better than any
-constant width.
+A case is runs of a collection, a random part of its judgments, and the scores under all of them; of dl20-passage only
+topics and runs on which nothing was chosen. Bias and root mean square error (RMSE) are of runs' means: of the estimate,
+beside the plain score and the labels taken as judgments. Then the RMSE of differences of two runs. Then, of means,
+differences and topics that can still change: how many per cent of 95% intervals cover, and their width over the best
+constant width, which covers 95% of these very cases. Behind the bias stands its standard error over cases.
 """
 
 
@@ -92,56 +89,42 @@ class Tally:
             self.half.setdefault(kind, []).append((high - low).ravel())
             self.off.setdefault(kind, []).append((truth - (low + high) / 2).ravel())
 
+    def join(self, other: Tally) -> None:
+        for mine, theirs in (
+            (self.errors, other.errors),
+            (self.of_differences, other.of_differences),
+            (self.covered, other.covered),
+            (self.half, other.half),
+            (self.off, other.off),
+        ):
+            for name, values in theirs.items():
+                mine.setdefault(name, []).extend(values)  # type: ignore[arg-type]
+        self.methods += other.methods
+
     def rmse(self, method: str, differences: bool = False) -> str:
         of = self.of_differences if differences else self.errors
         return f"{np.sqrt(np.mean(np.concatenate(of[method]) ** 2)):.3f}" if method in of else ""
 
     def row(self) -> list[str]:
-        cells = [
-            "/".join(
-                f"{np.concatenate(self.errors[m]).mean():+.3f}" for m in ("estimate", "assisted") if m in self.errors
-            )
-        ]
-        cells += [self.rmse(method) for method in ("estimate", "plain", "interpolated", "labels", "assisted")]
-        cells += [self.rmse(method, True) for method in ("estimate", "plain", "labels", "assisted")]
+        biases = np.array([of_case.mean() for of_case in self.errors["estimate"]])
+        error = biases.std(ddof=1) / np.sqrt(len(biases)) if len(biases) > 1 else np.nan
+        cells = [f"{len(biases)}", f"{biases.mean():+.3f} ±{error:.3f}"]
+        cells += [self.rmse(method) for method in ("estimate", "plain", "labels")]
+        cells += [self.rmse(method, True) for method in ("estimate", "plain", "labels")]
         for kind in ("means", "differences", "topics"):
             if kind not in self.covered:
-                cells += ["", "", ""]
+                cells += ["", ""]
                 continue
             width, off = np.concatenate(self.half[kind]), np.abs(np.concatenate(self.off[kind]))
             best = 2 * float(np.quantile(off, LEVEL))
-            score = float((width + 2 / (1 - LEVEL) * np.maximum(off - width / 2, 0)).mean())
-            constant = best + 2 / (1 - LEVEL) * float(np.maximum(off - best / 2, 0).mean())
             cells.append(f"{100 * np.mean(self.covered[kind]):.0f}")
-            cells += [f"{width.mean() / max(best, 1e-9):.2f}", f"{score / max(constant, 1e-9):.2f}"]
+            cells.append(f"{width.mean() / max(best, 1e-9):.2f}")
         return [*cells, "/".join(dict.fromkeys(self.methods))]
 
 
 COLUMNS = (
-    "collection",
-    "condition",
-    "labels",
-    "measure",
-    "bias",
-    "RMSE",
-    "plain",
-    "interp.",
-    "labels'",
-    "assisted",
-    "diff.",
-    "plain",
-    "labels'",
-    "assisted",
-    "means %",
-    "width",
-    "score",
-    "diffs %",
-    "width",
-    "score",
-    "topics %",
-    "width",
-    "score",
-    "estimate is",
+    *("collection", "condition", "labels", "measure", "cases", "bias", "RMSE", "plain", "labels'"),
+    *("diff.", "plain", "labels'", "means %", "width", "diffs %", "width", "topics %", "width", "estimate is"),
 )
 
 
@@ -194,8 +177,9 @@ def cut(
             yield Trial(name, f"pool cut to {most}", labels, paths, known, truth, runs)
 
 
-def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
-    paths = {one: folder / "labels" / f"{one}.txt" for one in ONE_BY_ONE}
+def dl20(folder: Path, half: str, case: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
+    """`quick`: random samples only, without labels, with each of two sources, and with all four."""
+    paths = {source: folder / "labels" / f"{source}.txt" for source in SOURCES}
     whole = read_qrels(str(folder / "qrels.txt"))
     halves = np.random.default_rng(20)
     topics = halves.permutation(len(whole.topics)) % 2 == (half == "report")
@@ -204,32 +188,32 @@ def dl20(folder: Path, half: str, n: int, rng: np.random.Generator, quick: bool)
     mine = halves.permutation(len(files)) % 2 == (half == "report")
     names = [file for file, use in zip(files, mine, strict=True) if use]
     honest = [file for file in names if not circular(file.name)]
-    none, each = {"none": ()}, {one: (str(path),) for one, path in paths.items()}
-    every = {"all four": tuple(map(str, paths.values()))}
-    for case in range(n):
-        runs = fm.read_runs([str(honest[i]) for i in np.sort(rng.permutation(len(honest))[:N_RUNS])])
-        labels = none | ({"umbrela-gpt4": each["umbrela-gpt4"]} if quick else each) | every
-        yield from random_parts("dl20", truth, runs, labels, rng, SHARES[1:3] if quick else SHARES)
-        if quick:
-            continue
-        two = none | {"umbrela-gpt4": each["umbrela-gpt4"]}
-        depth = depths_in(runs, truth)
-        yield from by_rate("dl20", "by depth", truth, runs, two, np.where(depth <= 5, 0.4, 0.1), rng)
-        label = read_qrels(str(paths["umbrela-gpt4"]))
-        of = label.to_dict()
-        grade = np.array(
-            [
-                of.get(truth.topics[t], {}).get(d.decode(), 0)
-                for t, d in zip(truth.topic.tolist(), truth.documents.tolist(), strict=True)
-            ]
-        )
-        yield from by_rate("dl20", "by label", truth, runs, two, np.where(grade >= 2, 0.4, 0.1), rng)
-        yield from cut("dl20", truth, runs, two, POOLS)
-        if not case:
-            gpt = [file for file in names if circular(file.name)]
-            again = fm.read_runs([str(file) for file in [*gpt, *honest[:6]]])
-            some = {"umbrela-gpt4": each["umbrela-gpt4"]}
-            yield from random_parts("dl20, GPT-4 re-rankers", truth, again, some, rng, (0.1, 0.25))
+    none: dict[str, tuple[str, ...]] = {"none": ()}
+    each: dict[str, tuple[str, ...]] = {source: (str(path),) for source, path in paths.items()}
+    every: dict[str, tuple[str, ...]] = {"all four": tuple(map(str, paths.values()))}
+    runs = fm.read_runs([str(honest[i]) for i in np.sort(rng.permutation(len(honest))[:N_RUNS])])
+    some = {name: each[name] for name in ("umbrela-gpt4", "binary-gpt4o")}
+    yield from random_parts("dl20", truth, runs, none | (some if quick else each) | every, rng, SHARES)
+    if quick:
+        return
+    two = none | {"umbrela-gpt4": each["umbrela-gpt4"]}
+    depth = depths_in(runs, truth)
+    yield from by_rate("dl20", "by depth", truth, runs, two, np.where(depth <= 5, 0.4, 0.1), rng)
+    label = read_qrels(str(paths["umbrela-gpt4"]))
+    of = label.to_dict()
+    grade = np.array(
+        [
+            of.get(truth.topics[t], {}).get(d.decode(), 0)
+            for t, d in zip(truth.topic.tolist(), truth.documents.tolist(), strict=True)
+        ]
+    )
+    yield from by_rate("dl20", "by label", truth, runs, two, np.where(grade >= 2, 0.4, 0.1), rng)
+    yield from cut("dl20", truth, runs, two, POOLS)
+    if not case:
+        gpt = [file for file in names if circular(file.name)]
+        again = fm.read_runs([str(file) for file in [*gpt, *honest[:6]]])
+        some = {"umbrela-gpt4": each["umbrela-gpt4"]}
+        yield from random_parts("dl20, GPT-4 re-rankers", truth, again, some, rng, (0.1, 0.25))
 
 
 def circular(name: str) -> bool:
@@ -243,31 +227,29 @@ def pooled_runs(folder: Path, n: int, rng: np.random.Generator) -> Any:
     return fm.read_runs([str(files[i]) for i in np.sort(rng.permutation(len(files))[:n])])
 
 
-def trec(folder: Path, name: str, n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
+def trec(folder: Path, name: str, case: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
     truth = read_qrels(str(folder / "qrels.txt"))
-    for _ in range(n):
-        runs = pooled_runs(folder, 12, rng)
-        yield from random_parts(name, truth, runs, {"none": ()}, rng, SHARES[1:3] if quick else SHARES)
-        if not quick:
-            yield from cut(name, truth, runs, {"none": ()}, POOLS)
+    runs = pooled_runs(folder, 12, rng)
+    yield from random_parts(name, truth, runs, {"none": ()}, rng, SHARES)
+    if not quick:
+        yield from cut(name, truth, runs, {"none": ()}, POOLS)
 
 
-def simulated(n: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
-    for case in range(n):
-        made = simulate(
-            systems=12,
-            n_topics=30,
-            n_docs=2000,
-            depth=100,
-            pool_depth=30,
-            unpooled=0,
-            seed=case,
-            max_grade=1 + 2 * (case % 2),
-        )
-        truth = read_qrels(made.qrels)
-        yield from random_parts("simulated", truth, made.runs, {"none": ()}, rng, SHARES[1:3] if quick else SHARES)
-        if not quick:
-            yield from cut("simulated", truth, made.runs, {"none": ()}, POOLS)
+def simulated(case: int, rng: np.random.Generator, quick: bool) -> Iterator[Trial]:
+    made = simulate(
+        systems=12,
+        n_topics=30,
+        n_docs=2000,
+        depth=100,
+        pool_depth=30,
+        unpooled=0,
+        seed=case,
+        max_grade=1 + 2 * (case % 2),
+    )
+    truth = read_qrels(made.qrels)
+    yield from random_parts("simulated", truth, made.runs, {"none": ()}, rng, SHARES)
+    if not quick:
+        yield from cut("simulated", truth, made.runs, {"none": ()}, POOLS)
 
 
 # -- outcomes ---------------------------------------------------------------------------------------------------------
@@ -285,19 +267,13 @@ def table(frame: Any, measure: str, runs: Sequence[str], topics: Sequence[str], 
 
 
 def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_labels: dict[str, Any]) -> float:
-    exp = fm.Experiment(trial.known, trial.runs, pooled=trial.pooled)
+    exp = fm.Experiment(trial.known, trial.runs, pooled=trial.pooled, workers=1)
     start = time.perf_counter()
     result = exp.predict(MEASURES, labels=list(trial.files))
     seconds = time.perf_counter() - start
-    rough = (
-        exp.predict([m for m in MEASURES if m != "R@100"], "interpolated", by_topic=True).frame
-        if any(m != "R@100" for m in MEASURES)
-        else None
-    )
     estimates = result.calibrated
     assert estimates is not None
     runs, topics = estimates.runs, estimates.topics
-    assisted = by_sample(trial, exp, runs) if "random" in trial.condition else {}
     for name in MEASURES:
         estimate = estimates[fm.parse_measure(name)]
         truth = table(whole, name, runs, topics)
@@ -306,12 +282,8 @@ def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_
         a, b = np.triu_indices(len(runs), 1)
         means, center, true = estimate.means, estimate.point_means, truth.mean(axis=1)
         values = {"estimate": center, "plain": aggregated(estimate.measure, estimate.score)}
-        if name != "R@100":
-            values["interpolated"] = table(rough, name, runs, topics, "estimate").mean(axis=1)
         if trial.labels in by_labels:
             values["labels"] = table(by_labels[trial.labels], name, runs, topics).mean(axis=1)
-        if name in assisted:
-            values["assisted"] = assisted[name]
         for method, value in values.items():
             tally.errors.setdefault(method, []).append(value - true)
             tally.of_differences.setdefault(method, []).append((value[a] - value[b]) - (true[a] - true[b]))
@@ -324,81 +296,58 @@ def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_
     return seconds
 
 
-def by_sample(trial: Trial, exp: Any, runs: Sequence[str]) -> dict[str, Floats]:
-    """Means of assisted estimates, told what the sample was drawn from."""
-    truth = trial.truth
-    use = np.isin(np.array(truth.topics)[truth.topic], trial.known.topics)
-    topics = [name for name in truth.topics if name in trial.known.index]
-    number = np.array([topics.index(name) if name in trial.known.index else -1 for name in truth.topics])
-    drawn = trial.known.to_dict()
-    sampled = np.array(
-        [
-            document.decode() in drawn[truth.topics[topic]]
-            for topic, document in zip(truth.topic[use].tolist(), truth.documents[use].tolist(), strict=True)
-        ]
-    )
-    design = SamplingDesign(
-        topics,
-        number[truth.topic[use]].astype(np.int32),
-        truth.documents[use],
-        np.zeros(int(use.sum()), dtype=np.int32),
-        ["all"],
-        None,
-        sampled,
-        source="the sample drawn",
-    )
-    names = [name for name in MEASURES if sampleable(fm.parse_measure(name))]
-    if not names:
-        return {}
-    found = sampled_prediction(exp, exp.measures(names), design, assist=True, plain=False, labels=list(trial.files))
-    order = [found.sample.candidates.names.index(run) for run in runs]
-    return {one.measure.name: one.value.sum(axis=1)[order] / one.divisor for one in found.by_method}
-
-
-def sampleable(measure: Any) -> bool:
-    try:
-        check_sampled(measure)
-    except fm.FathomsError:
-        return False
-    return True
+def of_case(args: argparse.Namespace, which: str, case: int) -> tuple[dict[tuple[str, ...], Tally], list[float]]:
+    warnings.simplefilter("ignore")
+    MEASURES[:], SHARES[:] = args.measures, args.shares
+    data = Path(os.environ["FATHOMS_DATA"])
+    trials: dict[str, Callable[..., Iterator[Trial]]] = {
+        "dl20": partial(dl20, data / "dl20-passage", args.part),
+        "trec8": partial(trec, data / "trec8-adhoc", "trec8"),
+        "covid": partial(trec, data / "trec-covid-r1", "trec-covid"),
+        "simulated": simulated,
+    }
+    tallies: dict[tuple[str, ...], Tally] = {}
+    seconds = []
+    whole, by_labels = None, dict[str, Any]()
+    runs = None
+    for trial in trials[which](case, np.random.default_rng((args.seed, len(which), case)), args.quick):
+        if runs is not trial.runs:
+            runs, by_labels = trial.runs, {}
+            whole = fm.evaluate(trial.truth, runs, MEASURES, by_topic=True, workers=1)
+        if len(trial.files) == 1 and trial.labels not in by_labels:
+            by_labels[trial.labels] = fm.evaluate(trial.files[0], runs, MEASURES, by_topic=True, workers=1)
+        seconds.append(outcome(trial, tallies, whole, by_labels))
+    return tallies, seconds
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=2)
+    parser.add_argument("--cases", type=int, default=12)
     parser.add_argument("--part", choices=("choose", "report"), default="report")
     parser.add_argument("--only", nargs="*", default=("dl20", "trec8", "covid", "simulated"))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--shares", nargs="*", type=float, default=SHARES)
     parser.add_argument("--measures", nargs="*", default=MEASURES)
     args = parser.parse_args()
-    MEASURES[:] = args.measures
-    warnings.simplefilter("ignore")
-    data = Path(os.environ["FATHOMS_DATA"])
     tallies: dict[tuple[str, ...], Tally] = {}
-    seconds = []
-    for which in args.only:
-        rng = np.random.default_rng((args.seed, len(which)))
-        made: dict[str, Callable[..., Iterator[Trial]]] = {
-            "dl20": partial(dl20, data / "dl20-passage", args.part),
-            "trec8": partial(trec, data / "trec8-adhoc", "trec8"),
-            "covid": partial(trec, data / "trec-covid-r1", "trec-covid"),
-            "simulated": simulated,
-        }
-        seen: tuple[Any, Any, dict[str, Any]] = (None, None, {})
-        for trial in made[which](args.cases, rng, args.quick):
-            if seen[0] is not trial.runs:
-                seen = (trial.runs, fm.evaluate(trial.truth, trial.runs, MEASURES, by_topic=True), {})
-            if len(trial.files) == 1 and trial.labels not in seen[2]:
-                seen[2][trial.labels] = fm.evaluate(trial.files[0], trial.runs, MEASURES, by_topic=True)
-            seconds.append(outcome(trial, tallies, seen[1], seen[2]))
-    lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
-    lines += ["| " + " | ".join([*key, *tally.row()]) + " |" for key, tally in tallies.items()]
-    lines.append(f"\n<!-- {len(seconds)} estimates, {np.mean(seconds):.1f} s each -->")
+    seconds: list[float] = []
+    with ProcessPoolExecutor(args.jobs) as executor:
+        cases = [executor.submit(of_case, args, which, case) for case in range(args.cases) for which in args.only]
+        for finished in as_completed(cases):
+            of, took = finished.result()
+            seconds += took
+            for key, tally in of.items():
+                tallies.setdefault(key, Tally()).join(tally)
+            lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
+            lines += ["| " + " | ".join([*key, *tallies[key].row()]) + " |" for key in sorted(tallies)]
+            lines.append(f"\n<!-- {len(seconds)} estimates, {np.mean(seconds):.1f} s each -->")
+            if args.output is not None:
+                head = HEAD.format(arguments=" ".join(sys.argv[1:]))
+                args.output.write_text("\n".join([head, *lines]) + "\n")
     print("\n".join(lines))
-    if args.output is not None:
-        args.output.write_text("\n".join([HEAD, *lines]) + "\n")
 
 
 if __name__ == "__main__":

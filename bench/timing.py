@@ -74,8 +74,8 @@ def _megabytes(pid: int) -> float:
 
 
 def best_of(commands: dict[str, list[str]], repeat: int, timeout: float) -> tuple[dict[str, Timing], list[str]]:
-    """The fastest of the repeats of each command, run in turn, with the memory of one more; and a line for each command
-    that failed."""
+    """The fastest of the repeats of each command, run in turn, with the memory of one more, which is all there is where
+    there are no repeats; and a line for each command that failed."""
     best: dict[str, Timing] = {}
     failed: dict[str, str] = {}
     for number in range(repeat + 1):
@@ -83,7 +83,7 @@ def best_of(commands: dict[str, list[str]], repeat: int, timeout: float) -> tupl
             if tool not in failed:
                 try:
                     timing = timed(command, timeout, watched=number == repeat)
-                    if number == repeat:
+                    if number == repeat and number:
                         best[tool] = best[tool]._replace(megabytes=timing.megabytes)
                     else:
                         best[tool] = min(best.get(tool, timing), timing)

@@ -137,6 +137,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 TABLES = {
     "eval": ["-m", "AP", "-m", "RBP(p=0.8)", "-q"],
     "compare": ["-m", "AP", "-m", "P@5", "--test", "randomization"],
+    "rank": ["-m", "AP", "-m", "nDCG@5"],
     "audit": ["--pooled", "pooled.txt", "--groups", "groups.tsv"],
     "ties": ["--show", "pairs"],
     "predict": ["--method", "all", "--pooled", "pooled.txt"],

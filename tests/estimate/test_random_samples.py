@@ -13,10 +13,22 @@ import fathoms as fm
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.simulate import simulate
 from fathoms.estimate.design import SamplingDesign
-from fathoms.estimate.grades import fit_grades
-from fathoms.estimate.half_samples import APART, bias, halves, moved, widening
+from fathoms.estimate.drawn_sample import (
+    APART,
+    COMMON,
+    LABELS_OFF,
+    UNSURE,
+    bias,
+    corrected,
+    correlation,
+    joined,
+    sample_scores,
+    widening,
+)
+from fathoms.estimate.frame_documents import counted, graded, undrawn
+from fathoms.estimate.mixed_logistic import MixedPrior, Outcomes, fit_mixed
 from fathoms.estimate.sample_design import as_good_as, label_strata
-from fathoms.estimate.sampling_frame import _falling, _flat_share, drawn_elsewhere, sampling_frame
+from fathoms.estimate.sampling_frame import _falling, _flat_share, sampling_frame
 from fathoms.estimate.self_check import interval
 from fathoms.inference.grade_agreement import kappa
 from fathoms.measures.parse import parse_measure
@@ -150,12 +162,27 @@ def test_falling_shares_are_those_of_a_plain_loop() -> None:
 
 def test_documents_that_no_run_has_are_as_many_as_there_are() -> None:
     rng = np.random.default_rng(1)
-    true = np.column_stack([np.zeros(40, dtype=int), rng.poisson(rng.gamma(2, 5, 40)), rng.poisson(2, 40)])
+    true = rng.poisson(rng.gamma(2, 5, 40))
     drawn = rng.binomial(true, 0.25)
-    more = drawn_elsewhere(drawn, np.full(40, 20), 0.25, 0, range(200))
-    missing = (true - drawn)[:, 1:].sum(axis=0)
-    assert more[:, :, 1:].sum(axis=1).mean(axis=0) == pytest.approx(missing, rel=0.3)
-    assert not more[:, :, 0].any()
+    more = undrawn(drawn, 0.25, 0, range(300))
+    assert more.sum(axis=1).mean() == pytest.approx(drawn.sum() * 3, rel=0.05)
+    assert np.corrcoef(more.mean(axis=0), true - drawn)[0, 1] > 0.5
+    assert not undrawn(np.zeros(5, dtype=int), 0.25, 0, range(3)).any()
+
+
+def test_documents_that_nobody_names_get_grades_by_their_chances() -> None:
+    number = np.tile([400, 0, 900], (200, 1))
+    chances = np.array([[0.5, 0.5, 0.2], [0.1, 0.1, 0.2]])[:, None].repeat(200, axis=1)  # [step, draw, topic]
+    more = graded(number, chances, [1, 3], 4, 0, range(200))
+    assert (more.sum(axis=2) == number).all()
+    assert more.mean(axis=0)[0] == pytest.approx([200, 160, 0, 40], abs=3)
+    assert more.mean(axis=0)[2] == pytest.approx([720, 0, 0, 180], abs=3)
+
+
+def test_documents_are_counted_by_topic_and_level() -> None:
+    levels = np.array([[0, 1, 2, 1], [2, 2, 0, 0]], dtype=np.int16)
+    topic = np.array([0, 0, 1, 1])
+    assert counted(levels, topic, (2, 3)).tolist() == [[[1, 1, 0], [0, 1, 1]], [[0, 0, 2], [2, 0, 0]]]
 
 
 # -- halves of a sample -----------------------------------------------------------------------------------------------
@@ -170,46 +197,68 @@ def test_no_verdict_rests_on_a_thin_sample(share: float, thin: bool) -> None:
     assert not (thin and {pair.verdict for pair in compared.pairs} & {"supported", "certain"})
 
 
-def test_halves_are_of_each_topic_and_make_the_whole() -> None:
-    runs, qrels = world(0)
-    exp = fm.Experiment(share_of(qrels, 0.3, 0), runs, workers=1)
-    documents: list[Any] = []
-    from fathoms.estimate import estimates
+def sample_of(known: Any, runs: Any, **options: Any) -> Any:
+    """What an estimate works with."""
+    samples: list[Any] = []
 
-    work = estimates._Work._of_sample
-
-    def kept(self: Any, *args: Any) -> Any:
-        documents.append(self)
-        return work(self, *args)
+    def kept(sample: Any, *args: Any) -> Any:
+        samples.append(sample)
+        return sample_scores(sample, *args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(estimates._Work, "_of_sample", kept)
-        exp.predict("P@10")
-    [whole] = documents
-    parts = halves(whole.documents, whole.elsewhere, 0.3, 0)
-    judged = np.flatnonzero(whole.documents.judged)
-    for one, other in zip(parts[::2], parts[1::2], strict=True):
-        assert np.array_equal(np.sort(np.concatenate([one.known, other.known])), judged)
-        assert np.array_equal(one.elsewhere + other.elsewhere, whole.elsewhere)
-        sizes = [np.bincount(whole.documents.topic[part.known], minlength=25) for part in (one, other)]
+        patch.setattr("fathoms.estimate.estimates.sample_scores", kept)
+        fm.Experiment(known, runs, workers=1).predict("AP", draws=8, **options)
+    [sample] = samples
+    return sample
+
+
+def test_halves_are_of_each_topic_and_make_the_whole() -> None:
+    runs, qrels = world(0)
+    whole = sample_of(share_of(qrels, 0.3, 0), runs)
+    judged = np.flatnonzero(whole.documents.judged & ~whole.documents.outside)
+    for split in range(2):
+        parts = whole.halves(split)
+        own = [np.flatnonzero(part.documents.judged & ~part.documents.outside) for part in parts]
+        assert np.array_equal(np.sort(np.concatenate(own)), judged)
+        assert np.array_equal(parts[0].elsewhere + parts[1].elsewhere, whole.elsewhere)
+        sizes = [np.bincount(part.documents.topic[part.documents.judged], minlength=25) for part in parts]
         assert np.abs(sizes[0] - sizes[1]).max() <= 1
-        assert one.rate == pytest.approx(0.15)
+        assert all(part.rate == pytest.approx(0.15, rel=0.4) for part in parts)
 
 
-def test_a_bias_that_goes_with_the_rate_is_found() -> None:
+def test_uncertain_coefficients_leave_the_chances_of_the_fit() -> None:
+    runs, qrels = world(0)
+    sample = sample_of(share_of(qrels, 0.3, 0), runs)
+    model = sample.fitted()
+    documents, fit = sample.documents, model.fits[0]
+    rows = np.arange(0, len(documents), 7)
+    features, topic = documents.features(rows).astype(float), documents.topic[rows]
+    sloped = features[:, list(documents.sloped)]
+    logits = features @ fit.coefficients + (sloped * fit.effects[topic]).sum(axis=1)
+    away = np.random.default_rng(0).multivariate_normal(np.zeros(len(fit.shared)), fit.shared, 2000)
+    following = np.einsum("nj,njp,dp->dn", sloped, fit.coupling[topic], away)
+    drawn = logits + away @ features.T - following + model.sharpening(features.astype(np.float32), topic)[0]
+    chance = 1 / (1 + np.exp(-logits))
+    assert (1 / (1 + np.exp(-drawn))).mean(axis=0) == pytest.approx(chance, abs=0.03)
+
+
+def test_a_bias_and_a_stretch_that_go_with_the_rate_are_found() -> None:
     rng = np.random.default_rng(2)
     rate, runs = 0.2, 20
     true = rng.random(runs)
 
     def biased(share: float) -> Any:
-        return true - 0.03 * (1 / share - 1) ** 0.6
+        off = (1 / share - 1) ** 0.4
+        return true.mean() - 0.03 * off + (1 - 0.05 * off) * (true - true.mean())
 
     whole = biased(rate)
     noise = 0.02 * rng.standard_normal((3, 1, runs)) * np.array([[[1.0], [-1.0]]])  # falls out between the halves
-    found = bias(whole, biased(rate / 2) + noise, rate)
-    assert whole - found == pytest.approx(true)
-    nothing = bias(true, true + 0.02 * rng.standard_normal((3, 2, runs)), rate)
-    assert np.sqrt((nothing**2).mean()) < 0.01
+    shift, stretch = bias(whole, biased(rate / 2) + noise, rate)
+    assert shift == pytest.approx(true.mean() - whole.mean())
+    assert whole.mean() + shift + stretch * (whole - whole.mean()) == pytest.approx(true)
+    shift, stretch = bias(true, true + 0.02 * rng.standard_normal((3, 2, runs)), rate)
+    assert abs(shift) < 0.01
+    assert stretch < 1.05
 
 
 def test_draws_are_widened_to_what_halves_show() -> None:
@@ -227,44 +276,79 @@ def test_draws_are_widened_to_what_halves_show() -> None:
     assert np.mean(guessed) == pytest.approx(np.var(real, axis=0).mean(), rel=0.15)
     draws = 0.01 * rng.standard_normal((400, 1)) + 0.001 * rng.standard_normal((400, 6))
     apart = 0.2 * rng.standard_normal((200, 1, 1)) * np.array([[[0.5], [-0.5]]]) + np.zeros((200, 2, 6))
-    common, own = widening(draws, apart, 0.0)
-    assert common == pytest.approx(10, rel=0.2)
+    common, own = widening(draws, apart, 0.0, 0.0)
+    assert common == pytest.approx(10 * COMMON, rel=0.2)
     assert own == APART
     doubted, _ = widening(draws, 0 * apart, 0.0, 0.02)
-    assert doubted == pytest.approx(np.sqrt(1 + (0.7 * 0.02 / 0.01) ** 2), rel=0.1)
+    assert doubted == pytest.approx(COMMON * np.sqrt(1 + (UNSURE * 0.02 / 0.01) ** 2), rel=0.1)
 
 
-def test_what_is_moved_moves_by_that_much() -> None:
+def test_what_is_corrected_moves_by_that_much() -> None:
     rng = np.random.default_rng(4)
     draws = rng.standard_normal((50, 3, 7)) * np.array([0, 1, 2, 0.5, 1, 0, 3])
-    shift = np.array([0.1, -0.2, 0.0])
-    after = moved(draws, shift, (1.0, 1.0))
-    assert after.mean(axis=(0, 2)) - draws.mean(axis=(0, 2)) == pytest.approx(shift)
+    means = draws.mean(axis=(0, 2))
+    of_halves = np.broadcast_to(means - 0.02, (5, 2, 3))
+    after = corrected(draws, of_halves, 0.2)
+    shift, stretch = bias(means, of_halves, 0.2)
+    assert after.mean(axis=(0, 2)) == pytest.approx(means.mean() + shift + stretch * (means - means.mean()))
     assert (after[:, :, [0, 5]] == draws[:, :, [0, 5]]).all()  # what is known stays
-    wider = moved(draws, np.zeros(3), (2.0, 2.0))
-    assert wider.mean(axis=2).std(axis=0) == pytest.approx(2 * draws.mean(axis=2).std(axis=0))
 
 
-def test_draws_have_the_chances_of_the_fit() -> None:
-    runs, qrels = world(0)
-    exp = fm.Experiment(share_of(qrels, 0.3, 0), runs, workers=1)
-    from fathoms.estimate import estimates
+def test_two_opinions_count_by_the_inverse_of_their_mean_square_error() -> None:
+    rng, off = np.random.default_rng(5), LABELS_OFF[0]
+    common, own = off * rng.standard_normal((4000, 1, 1)), 0.03 * rng.standard_normal((4000, 5, 1))
+    draws = 0.4 + common + own + np.zeros((1, 1, 6))
+    by_labels = np.full((5, 6), 0.6)
+    both = joined(draws, by_labels, np.sqrt(0.5))  # half explained
+    assert both.mean() == pytest.approx(0.5, abs=0.006)
+    assert both.mean(axis=(1, 2)).std() == pytest.approx(off / np.sqrt(2), rel=0.05)
+    assert joined(draws, by_labels, 0.0) == pytest.approx(draws, abs=1e-3)  # useless labels
 
-    seen: list[Any] = []
-    whole = estimates._Work._of_sample
 
-    def kept(self: Any, *args: Any) -> Any:
-        seen.append(self)
-        return whole(self, *args)
+def test_agreement_is_a_correlation_from_0() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.random(50)
+    y = x + rng.random(50)
+    assert correlation(x, y) == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert correlation(x, -y) == 0.0
+    assert correlation(x, np.ones(50)) == 0.0
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(estimates._Work, "_of_sample", kept)
-        exp.predict("P@10", draws=20)
-    [work] = seen
-    model = fit_grades(work.documents, np.flatnonzero(work.documents.judged), 0)
-    levels = model.sampler(work.open, 300, 0).levels()
-    chance = model.probabilities(work.open)[0] * work.documents.inside[work.open]
-    assert (levels > 0).sum(axis=1).mean() == pytest.approx(chance.sum(), rel=0.03)
+
+@pytest.mark.filterwarnings("ignore::fathoms.base.errors.FathomsWarning")
+def test_scores_by_labels_are_those_of_a_file_of_them() -> None:
+    runs, qrels = world(4)
+    rng = np.random.default_rng(4)
+    part = qrels.keep(rng.random(len(qrels)) < 0.6)
+    labels = {t: {d: float(rng.integers(2)) for d in of} for t, of in part.to_dict().items()}
+    known = share_of(part, 0.3, 4)
+    sample = sample_of(known, runs, labels=labels)
+    measure = parse_measure("AP")
+    [(_, scores)] = sample.by_labels({measure: 50})
+    judged = {t: {d: int(g) for d, g in of.items()} for t, of in labels.items() if t in known}
+    frame = fm.evaluate(judged, runs, ["AP"], by_topic=True)
+    true = {(run, topic): score for run, topic, score in frame.select("run", "topic", "score").iter_rows()}
+    for r, run in enumerate(sample.found.names):
+        for t, topic in enumerate(sample.found.topics):
+            assert scores[measure][r, t] == pytest.approx(true.get((run, topic), 0.0)), (run, topic)
+
+
+def test_effects_of_topics_have_the_posterior_of_a_fine_grid() -> None:
+    """One topic with nothing relevant: its effect is skewed, which a normal distribution is not."""
+    y = np.concatenate([np.zeros(12), np.tile([1.0, 0.0], 10)])
+    topic = np.repeat([0, 1], [12, 20])
+    X, Z = np.ones((32, 1)), np.ones((32, 1))
+    prior = MixedPrior(np.zeros(1), np.array([1e6]), np.eye(1) * 4.0, 1e6)
+    fit = fit_mixed(X, Z, y, topic, 2, prior)
+    outcomes = Outcomes(X, Z, y, topic, np.ones(32))
+    rng = np.random.default_rng(0)
+    _, effects = fit.closer_samples(4000, rng, outcomes, range(4000), (0, 1))
+    grid = np.linspace(-15, 10, 5001)
+    density = np.exp(-12 * np.logaddexp(0, grid) - grid**2 / 8)
+    density /= density.sum()
+    drawn = effects[:, 0, 0]
+    assert drawn.mean() == pytest.approx(float((grid * density).sum()), abs=0.1)
+    chance = float((density / (1 + np.exp(-grid))).sum())
+    assert (1 / (1 + np.exp(-drawn))).mean() == pytest.approx(chance, rel=0.1)
 
 
 # -- samples by label -------------------------------------------------------------------------------------------------

@@ -21,19 +21,19 @@ class Line:
     def __init__(self) -> None:
         self.started = monotonic()
         self.changed = 0.0
-        self.shown = False
+        self.doing = ""  # what the line says
 
     def show(self, doing: str, done: int, of: int) -> None:
         now = monotonic()
         if done >= of:
             self.clear()
-        elif now - self.started >= SHORT and now - self.changed >= BETWEEN:
-            self.changed, self.shown = now, True
+        elif now - self.started >= SHORT and (now - self.changed >= BETWEEN or doing != self.doing):
+            self.changed, self.doing = now, doing
             self._write(f"\r{f'{doing}: {done:,} of {of:,}'[: _width() - 1]}\x1b[K")
 
-    def clear(self) -> None:
-        if self.shown:
-            self.shown = False
+    def clear(self, *, anyway: bool = False) -> None:
+        if self.doing or anyway:
+            self.doing = ""
             self._write("\r\x1b[K")
 
     def _write(self, text: str) -> None:
@@ -59,4 +59,5 @@ def shown(quiet: bool) -> Iterator[None]:
         with progress.heard_by(line.show):
             yield
     finally:
-        line.clear()
+        # A copy of this process that was ended may have left a line.
+        line.clear(anyway=sys.exc_info()[0] is not None and monotonic() - line.started >= SHORT)

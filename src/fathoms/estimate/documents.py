@@ -8,26 +8,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.data.qrels import JUDGED
+from fathoms.estimate.mixed_logistic import MixedFit, MixedPrior
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 
 SHARE_OF_RANKED = 0.5  # of a document's height in a run that is for being there at all
 OWN = 3  # features before those of single runs: share, height, intercept
-KNOTS = (3, 10, 30, 100)  # least ranks at which relevance may begin to fall faster or more slowly
-FURTHER = 2 + len(KNOTS)  # features of documents that are looked at closely: mean of what is far up, least rank
-TOP = 10.0  # rank at which a document counts half as far up as at the very first
+# Rounded from fits to whole judgments: of the first step up, and of further ones, which say less.
+PRIOR_MEAN = (2.0, 2.0, -5.0)
+PRIOR_SPREAD = (3.0, 3.0, 3.0)
+RUN_SPREAD, LABEL_SPREAD = 1.0, 2.0
+FURTHER_MEAN = (0.5, 0.5, -1.0)
+FURTHER_SPREAD = (1.0, 1.0, 2.0)
+FURTHER_RUN_SPREAD = 1.0
+TOPIC_SPREAD, FURTHER_TOPIC_SPREAD = 0.5, 0.3  # variances
 SLOPED = (2, 1)  # features whose coefficients topics have of their own: intercept, height
 
 
 @dataclass(frozen=True, eq=False)
 class Documents:
     """Some candidates, by topic."""
+
+    exact: ClassVar = False  # effects of topics are drawn from their posterior itself
+    rounds: ClassVar = (10, 4)  # of learning how much topics differ, at most: first step up, and further ones
+    again: ClassVar = 2  # the same where much the same was learnt before
 
     number: Ints  # of the candidate
     topic: Ints
@@ -41,7 +51,6 @@ class Documents:
     n_topics: int
     levels: Floats  # grades a document may have, ascending from 0
     inside: Floats  # chance of being one of those that are estimated, 1 where judged
-    closely: bool = False  # ranks and labels are looked at closely, which takes judgments of documents of all kinds
 
     def __len__(self) -> int:
         return len(self.number)
@@ -61,21 +70,27 @@ class Documents:
 
     @property
     def n_features(self) -> int:
-        plain = OWN + self.n_runs + self.labels.shape[1]
-        return plain + FURTHER + self.n_runs + self.labels.shape[1] if self.closely else plain
+        return OWN + self.n_runs + self.labels.shape[1]
 
     @property
     def sloped(self) -> tuple[int, ...]:
         """Features whose coefficients topics have of their own."""
-        if not self.closely:
-            return SLOPED
-        return (*SLOPED, *([OWN + self.n_runs] if self.labels.shape[1] else []))
+        return SLOPED
+
+    def prior(self, before: MixedFit | None) -> MixedPrior:
+        """Of the coefficients of the first step up, or of the one that follows `before`."""
+        first = before is None
+        own, spread = (PRIOR_MEAN, PRIOR_SPREAD) if first else (FURTHER_MEAN, FURTHER_SPREAD)
+        of_runs, n_labels = RUN_SPREAD if first else FURTHER_RUN_SPREAD, self.labels.shape[1]
+        spreads = [*spread, *([of_runs] * self.n_runs), *([LABEL_SPREAD] * n_labels)]
+        mean = np.zeros(len(spreads))
+        mean[: len(own)] = own
+        of_topics = np.eye(len(SLOPED)) * (TOPIC_SPREAD if first else FURTHER_TOPIC_SPREAD)
+        return MixedPrior(mean, 1 / np.square(spreads), of_topics)
 
     def features(self, rows: Ints) -> NDArray[np.float32]:
         """[document, feature]: square roots of the share of the runs that have it and of its mean height in them, 1,
-        its height in each run's ranking, its labels. Height falls from 1 with the logarithm of the rank. Looked at
-        closely: how far up it is on average, which falls faster, the logarithm of the least rank, in pieces, how far up
-        it is in each run, and labels by the least rank too."""
+        its height in each run's ranking, its labels. Height falls from 1 with the logarithm of the rank."""
         ranks = self.ranks[rows]
         height = ranks.copy()
         height.data = 1 - np.log(ranks.data) / np.log(self.depth + 1)
@@ -85,20 +100,7 @@ class Documents:
         shown[:, 2] = 1.0
         height.data = SHARE_OF_RANKED + (1 - SHARE_OF_RANKED) * height.data
         shown[:, OWN : OWN + self.n_runs] = height.toarray()
-        further = OWN + self.n_runs + self.labels.shape[1]
-        shown[:, OWN + self.n_runs : further] = self.labels[rows]
-        if self.closely:
-            least = np.log(np.minimum(self.reach[rows], self.depth))
-            top = ranks
-            top.data = 2 / (1 + top.data / TOP) - 1
-            top.data = np.maximum(top.data, 0.0)
-            shown[:, further] = np.sqrt(np.asarray(top.sum(axis=1)).ravel() / self.n_runs)
-            shown[:, further + 1] = least / np.log(self.depth + 1)
-            for place, knot in enumerate(KNOTS):
-                shown[:, further + 2 + place] = np.maximum(least - np.log(knot), 0.0)
-            of_runs = further + FURTHER
-            shown[:, of_runs : of_runs + self.n_runs] = top.toarray()
-            shown[:, of_runs + self.n_runs :] = self.labels[rows] * (shown[:, further + 1] - 0.5)[:, None]
+        shown[:, OWN + self.n_runs :] = self.labels[rows]
         return shown
 
 
@@ -110,7 +112,6 @@ def documents_of(
     levels: Floats,
     labels: Floats | None = None,
     inside: Floats | None = None,
-    closely: bool = False,
 ) -> Documents:
     """The judged candidates and those with a rank of at most `to_depth` in some run; `labels` are by candidate, and so
     is the chance of being `inside` what is estimated, 1 by default."""
@@ -144,5 +145,4 @@ def documents_of(
         len(found.topics),
         levels,
         inside[number],
-        closely,
     )

@@ -33,17 +33,17 @@ from fathoms.estimate.backtest_fit import (
     selected,
 )
 from fathoms.estimate.documents import Documents, documents_of
+from fathoms.estimate.drawn_sample import DrawnSample, sample_scores
+from fathoms.estimate.frame_documents import FrameDocuments, documents_elsewhere, others_of
 from fathoms.estimate.grades import GradeModel, fit_grades
-from fathoms.estimate.half_samples import DRAWS as HALF_DRAWS
-from fathoms.estimate.half_samples import SamplePart, bias, halves, moved, widening
 from fathoms.estimate.names import DRAWS, LEVEL
 from fathoms.estimate.open_documents import OpenDocuments
 from fathoms.estimate.probabilities import label_values, scaled
-from fathoms.estimate.sampling_frame import SamplingFrame, drawn_elsewhere, sampling_frame
+from fathoms.estimate.sampling_frame import SamplingFrame, sampling_frame
 from fathoms.estimate.score_draws import check_drawable
 from fathoms.estimate.scoring import Judging
 from fathoms.estimate.self_check import SelfCheck, aggregated, interval, self_check
-from fathoms.evidence.candidates import DocumentTable
+from fathoms.evidence.candidates import NOWHERE, DocumentTable
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.assumed_pool import AssumedPool
 from fathoms.experiment.base import BaseExperiment
@@ -229,14 +229,17 @@ def run_estimates(
     depths = {m: to_depth or suggested_depth(m, pool, longest, as_deep=frame is not None) for m in measures}
     deepest = max(depths.values())
     inside = None if frame is None or to_depth is not None else frame.inside
-    documents = documents_of(found, codes, contributing, deepest, levels, scaled(values), inside, frame is not None)
+    documents = documents_of(found, codes, contributing, deepest, levels, scaled(values), inside)
+    elsewhere = judged_elsewhere(experiment, documents, levels)
+    if frame is not None:
+        documents = documents_elsewhere(documents, found, qrels, values, tables, frame.labelled)
     work = _Work(
         experiment,
         found,
         documents,
         pool,
         contributing,
-        judged_elsewhere(experiment, documents, levels),
+        elsewhere,
         deepest,
         frame,
     )
@@ -372,64 +375,32 @@ class _Work:
     def _of_sample(
         self, frame: SamplingFrame, depths: dict[Measure, int], draws: int
     ) -> tuple[dict[Measure, Estimate], OpenDocuments]:
-        """From a random sample: the model as it is, less the bias that halves of the sample show."""
-        documents, measures = self.documents, list(depths)
-        known = np.flatnonzero(documents.judged)
-        whole = SamplePart(known, self.open, self.elsewhere, frame.rate)
-        parts = [*halves(documents, self.elsewhere, frame.rate, self.seed), whole]
-        model = fit_grades(documents, known, self.seed)
-        refitted = self._map(lambda part: fit_grades(documents, part.known, self.seed, model), parts[:-1])
-        models = [*refitted, model]
-
-        def score(piece: tuple[int, range]) -> list[Floats]:
-            place, some = piece
-            n = draws if place == len(parts) - 1 else HALF_DRAWS
-            return self._sample_scores(depths, parts[place], models[place], n, some)
-
-        pieces = _pieces(len(parts) - 1, draws, HALF_DRAWS)
-        scored = self._map(score, pieces)
-        now = self._judging(known, np.empty(0, dtype=np.int64)).scores(measures, _none(1, 0))
-        none = calibrate([], SAMPLED)
-        estimates = {}
-        for place, measure in enumerate(measures):
-            of_parts = [
-                np.concatenate([one[place] for (at, _), one in zip(pieces, scored, strict=True) if at == part])
-                for part in range(len(parts))
-            ]
-            drawn = of_parts[-1]
-            of_halves = np.stack([of_part.mean(axis=(0, 2)) for of_part in of_parts[:-1]])
-            of_halves = of_halves.reshape(-1, 2, drawn.shape[1])
-            off = bias(drawn.mean(axis=(0, 2)), of_halves, frame.rate)
-            wider = widening(drawn.mean(axis=2), of_halves, frame.rate, float(off.mean()))
-            # Others than these have no divisor that few judgments say little of: what is found is doubt, and no bias.
-            drawn = moved(drawn, -off if measure.based_on == "recall" else 0 * off, wider)
-            estimates[measure] = Estimate(
-                measure,
-                depths[measure],
-                drawn,
-                drawn.mean(axis=0),
-                now[measure][0][0],
-                none,
-                wider=bool(self.elsewhere[:, 1:].any()) and measure.based_on != "utility",
-            )
-        target = Hiding("what is unjudged", known, self.open, 0, is_target=True)
-        return estimates, self._open_documents(model, None, target)
-
-    def _sample_scores(
-        self, depths: dict[Measure, int], part: SamplePart, model: GradeModel, n: int, draws: range
-    ) -> list[Floats]:
-        """For each measure scores of some of n draws."""
+        """From a random sample."""
         documents = self.documents
-        levels = model.sampler(part.open, n, self.seed, draws).levels()
-        relevant = np.bincount(documents.topic[part.known], documents.level[part.known] > 0, documents.n_topics)
-        more = drawn_elsewhere(part.elsewhere, relevant, part.rate, self.seed, draws)
-        found: dict[Measure, Floats] = {}
-        for depth in sorted(set(depths.values())):
-            use = (documents.reach[part.open] <= depth) | documents.judged[part.open]
-            here = [m for m in depths if depths[m] == depth]
-            scores = self._judging(part.known, part.open[use], part.elsewhere).scores(here, levels[:, use], more)
-            found |= {m: of_draws for m, (of_draws, _) in scores.items()}
-        return [found[m] for m in depths]
+        assert isinstance(documents, FrameDocuments)
+        max_grade, none = self.experiment.qrels.max_grade, calibrate([], SAMPLED)
+        sample = DrawnSample(
+            self.found,
+            self.found.least_ranks()[0],
+            documents,
+            self.elsewhere,
+            frame.rate,
+            frame.labelled,
+            max_grade,
+            self.seed,
+        )
+        drawn, now, model = sample_scores(sample, depths, draws, self._map)
+        beside = bool(self.elsewhere[:, 1:].any())
+        estimates = {
+            m: Estimate(
+                m, depths[m], drawn[m], drawn[m].mean(axis=0), now[m], none, wider=beside and m.based_on != "utility"
+            )
+            for m in depths
+        }
+        own = others_of(documents, np.zeros_like(self.elsewhere))
+        target = Hiding("what is unjudged", np.flatnonzero(own.judged), np.flatnonzero(~own.judged), 0, is_target=True)
+        model = replace(model, documents=own)
+        return estimates, OpenDocuments(self.found, own, self.elsewhere, max_grade, model, None, target, self.seed)
 
     def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         """Everything is judged: the scores."""
@@ -442,18 +413,18 @@ class _Work:
         }
 
     def _map(self, work: Any, items: Sequence[Any]) -> list[Any]:
-        return parallel_map(work, items, workers=self.experiment.options.workers, doing="parts of the estimates")
+        return parallel_map(work, items, **self.experiment.options.where, doing="parts of the estimates")
 
     def _fit(self, whole: GradeModel, trial: Hiding) -> tuple[GradeModel, Floats]:
         model = fit_grades(self.documents, trial.known, self.seed, whole)
         # Only what was learnt goes from one process to another.
         return replace(model, documents=_NOWHERE), model.first_logits(trial.hidden)
 
-    def _judging(self, known: Ints, open_: Ints, elsewhere: Ints | None = None) -> Judging:
-        elsewhere = (self.elsewhere if elsewhere is None else elsewhere).copy()
+    def _judging(self, known: Ints, open_: Ints) -> Judging:
+        elsewhere = self.elsewhere.copy()
         # Deeper documents are taken as not relevant.
         beyond = np.bincount(self.found.topic, minlength=len(elsewhere))
-        beyond -= np.bincount(self.documents.topic, minlength=len(elsewhere))
+        beyond -= np.bincount(self.documents.topic[self.documents.reach < NOWHERE], minlength=len(elsewhere))
         elsewhere[:, 0] += beyond
         return Judging(self.found, self.documents, known, open_, elsewhere, self.experiment.qrels.max_grade)
 
@@ -523,11 +494,11 @@ def _none(draws: int, documents: int) -> NDArray[np.int16]:
     return np.zeros((draws, documents), dtype=np.int16)
 
 
-def _pieces(backtests: int, draws: int, of_backtests: int = BACKTEST_DRAWS) -> list[tuple[int, range]]:
+def _pieces(backtests: int, draws: int) -> list[tuple[int, range]]:
     """Trials and draws, for workers: each backtest by itself, the target in a few parts."""
     step = max(1, -(-draws // PIECES))
     parts = [(backtests, range(first, min(first + step, draws))) for first in range(0, draws, step)]
-    return [*parts, *((i, range(of_backtests)) for i in range(backtests))]
+    return [*parts, *((i, range(BACKTEST_DRAWS)) for i in range(backtests))]
 
 
 _NOWHERE: Any = None  # documents of a model that is under way from one process to another

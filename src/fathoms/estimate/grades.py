@@ -18,23 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from fathoms.estimate.documents import FURTHER, Documents
-from fathoms.estimate.mixed_logistic import MixedFit, MixedPrior, fit_mixed
+from fathoms.estimate.documents import Documents
+from fathoms.estimate.mixed_logistic import MixedFit, Outcomes, fit_mixed
 from fathoms.evidence.evidence import Floats, Ints
 
-# Rounded from fits to whole judgments: of the first step up, and of further ones, which say less.
-PRIOR_MEAN = (2.0, 2.0, -5.0)
-PRIOR_SPREAD = (3.0, 3.0, 3.0)
-RUN_SPREAD, LABEL_SPREAD = 1.0, 2.0
-FURTHER_MEAN = (0.5, 0.5, -1.0)
-FURTHER_SPREAD = (1.0, 1.0, 2.0)
-FURTHER_RUN_SPREAD = 1.0
-# Variances over topics that fits to all judgments of six collections found: of intercept, height and first label. Where
-# few are judged, the maximum of the posterior sees less of them than there is.
-CLOSE_TOPIC_SPREAD, CLOSE_FURTHER_TOPIC_SPREAD, CLOSE_TOPICS = (6.0, 16.0, 0.5), (3.0, 6.0, 0.3), 12.0
-CLOSE_ROUNDS = 30
-CLOSE_SPREAD, CLOSE_RUN_SPREAD, CLOSE_LABEL_SPREAD = 2.0, 1.0, 0.5  # of what is looked at closely
-TOPIC_SPREAD, FURTHER_TOPIC_SPREAD = 0.5, 0.3  # variances
 MOST_DOCUMENTS = 12_000  # that a regression learns from; of more, a part of the documents that are not relevant
 MOST_STEPS = 8  # grades told apart; of more, neighbours share a step
 BLOCK = 4_000_000  # features held in memory at a time
@@ -50,6 +37,7 @@ class GradeModel:
     documents: Documents
     fits: list[MixedFit]
     levels: list[int]
+    outcomes: list[Outcomes]
 
     def probabilities(self, rows: Ints) -> Floats:
         """[step, document]: the chance of being at each step or above."""
@@ -66,7 +54,14 @@ class GradeModel:
         """What draws the levels of some documents, n times, or some of these times."""
         rng = np.random.default_rng((seed, n))
         chosen = range(n) if draws is None else draws
-        return GradeSampler(self, rows, [fit.samples(n, rng, chosen) for fit in self.fits], seed, chosen)
+        if self.documents.exact:
+            samples = [
+                fit.closer_samples(n, rng, outcomes, chosen, (seed, 5, step))
+                for step, (fit, outcomes) in enumerate(zip(self.fits, self.outcomes, strict=True))
+            ]
+        else:
+            samples = [fit.samples(n, rng, chosen) for fit in self.fits]
+        return GradeSampler(self, rows, samples, seed, chosen)
 
     def sharpening(self, features: NDArray[np.float32], topic: Ints) -> Floats:
         """[step, document]: what is added to drawn logits so that chances are those of the fit on average over draws.
@@ -76,7 +71,8 @@ class GradeModel:
         """
         sloped, shifts = features[:, list(self.documents.sloped)], []
         for fit in self.fits:
-            wider = np.sqrt(1 + np.pi / 8 * fit.logit_variance(features, sloped, topic))
+            along = features - np.einsum("nj,njp->np", sloped, fit.coupling[topic])
+            wider = np.sqrt(1 + np.pi / 8 * ((along @ fit.shared) * along).sum(axis=1))
             shifts.append((wider - 1) * _logits(features, topic, fit, self.documents.sloped))
         return np.stack(shifts)
 
@@ -90,6 +86,16 @@ class GradeSampler:
     samples: list[tuple[Floats, Floats]]  # of each step: coefficients and effects in each draw
     seed: int
     draws: range
+
+    def chances(self, documents: tuple[NDArray[np.float32], Ints]) -> Floats:
+        """[step, draw, document]: of being at each step or above, for a few documents with features and topics."""
+        features, topic = documents
+        slopes = list(self.model.documents.sloped)
+        logits = [
+            coefficients @ features.T + np.einsum("dnq,nq->dn", effects[:, topic], features[:, slopes])
+            for coefficients, effects in self.samples
+        ]
+        return np.cumprod(expit(np.stack(logits)), axis=0)
 
     def levels(self, shift: Shift | None = None) -> NDArray[np.int16]:
         """[draw, document]: levels, 0 for not relevant. `shift` moves the logits of being relevant."""
@@ -105,7 +111,7 @@ class GradeSampler:
         for first in range(0, len(self.rows), part):
             rows = self.rows[first : first + part]
             features = documents.features(rows)
-            sharper = self.model.sharpening(features, documents.topic[rows]) if documents.closely else None
+            sharper = self.model.sharpening(features, documents.topic[rows]) if documents.exact else None
             for start in range(0, len(rows), step):
                 here = slice(start, min(start + step, len(rows)))
                 topic, sloped = documents.topic[rows[here]], features[here][:, slopes].T
@@ -154,7 +160,8 @@ def fit_grades(
     top = len(documents.levels) - 1
     steps = list(range(1, top + 1)) if every_step and top <= MOST_STEPS else _steps(level, top)
     bounds = [*steps, len(documents.levels)]
-    fits, levels = [], []
+    fits: list[MixedFit] = []
+    levels, outcomes = [], []
     for place, step in enumerate(steps):
         use = np.flatnonzero(level >= (steps[place - 1] if place else 0))
         y = (level[use] >= step).astype(np.float64)
@@ -163,8 +170,11 @@ def fit_grades(
         here = level[(level >= step) & (level < bounds[place + 1])]
         levels.append(int(np.rint(here.mean())) if len(here) else step)
         features = documents.features(known[use]).astype(np.float64)
-        prior = _prior(documents, first=place == 0)
+        prior = documents.prior(fits[-1] if fits else None)
         near = start.fits[place] if start is not None and len(start.fits) == len(steps) else None
+        order = np.argsort(topic[use], kind="stable")
+        slopes = features[order][:, list(documents.sloped)]
+        outcomes.append(Outcomes(features[order], slopes, y[order], topic[use][order], weight[order]))
         fits.append(
             fit_mixed(
                 features,
@@ -174,11 +184,11 @@ def fit_grades(
                 documents.n_topics,
                 prior,
                 weight=weight,
-                rounds=2 if near is not None else CLOSE_ROUNDS if documents.closely else 10 if place == 0 else 4,
+                rounds=documents.again if near is not None else documents.rounds[min(place, 1)],
                 start=near,
             )
         )
-    return GradeModel(documents, fits, levels)
+    return GradeModel(documents, fits, levels, outcomes)
 
 
 def _steps(level: Ints, top: int) -> list[int]:
@@ -200,21 +210,6 @@ def _sampled(use: Ints, y: Floats, seed: int) -> tuple[Ints, Floats]:
     chosen = np.random.default_rng((seed, len(use))).choice(others, most, replace=False)
     kept = np.sort(np.concatenate([relevant, chosen]))
     return kept, np.where(np.isin(kept, relevant), 1.0, len(others) / most)
-
-
-def _prior(documents: Documents, first: bool) -> MixedPrior:
-    n_runs, n_labels, q = documents.n_runs, documents.labels.shape[1], len(documents.sloped)
-    own, spread = (PRIOR_MEAN, PRIOR_SPREAD) if first else (FURTHER_MEAN, FURTHER_SPREAD)
-    spreads = [*spread, *([RUN_SPREAD if first else FURTHER_RUN_SPREAD] * n_runs), *([LABEL_SPREAD] * n_labels)]
-    if documents.closely:
-        spreads += [*([CLOSE_SPREAD] * FURTHER), *([CLOSE_RUN_SPREAD] * n_runs), *([CLOSE_LABEL_SPREAD] * n_labels)]
-    mean = np.zeros(len(spreads))
-    mean[: len(own)] = own
-    if documents.closely:
-        of_topics = np.diag((CLOSE_TOPIC_SPREAD if first else CLOSE_FURTHER_TOPIC_SPREAD)[:q])
-        return MixedPrior(mean, 1 / np.square(spreads), of_topics, CLOSE_TOPICS)
-    of_topics = np.eye(q) * (TOPIC_SPREAD if first else FURTHER_TOPIC_SPREAD)
-    return MixedPrior(mean, 1 / np.square(spreads), of_topics)
 
 
 def _logits(features: NDArray[np.float32], topic: Ints, fit: MixedFit, sloped: Sequence[int]) -> Floats:

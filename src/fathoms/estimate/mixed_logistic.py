@@ -9,10 +9,8 @@ they differ and no more. Both b and u are drawn from the Laplace approximation o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
@@ -22,6 +20,8 @@ STEPS = 25  # Newton's, for given S
 CLOSE, NEAR = 1e-4, 0.05  # steps that are small enough: at the end, and while S is still to be learnt
 LONGEST = 3.0  # a step on the scale of logits; longer ones are shortened, for the fit may be flat at first
 PRIOR_TOPICS = 3.0  # topics' worth of prior on S
+PROPOSALS, HEAVY = 24, 5.0  # of a topic's effects for each draw, and degrees of freedom of their distribution
+CELLS = 1 << 22  # documents times proposals looked at together
 SETTLED = 0.03  # change of S, by share, from which on it is left alone
 
 
@@ -36,6 +36,30 @@ class MixedPrior:
 
 
 @dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What a fit is to: features X [n, P] and Z [n, q], of which `topic` is the number, y the outcome."""
+
+    X: Floats
+    Z: Floats
+    y: Floats
+    topic: Ints
+    weight: Floats
+
+    def likelihoods(self, coefficients: Floats, effects: Floats) -> Floats:
+        """Log likelihoods [draw, proposal, topic], from coefficients [draw, P] and effects [draw, proposal, topic, q];
+        documents are in the order of their topics."""
+        shared = (coefficients @ self.X.T).astype(np.float32)
+        starts = np.flatnonzero(np.diff(self.topic, prepend=-1))
+        found = np.zeros(effects.shape[:-1])
+        Z, y, weight = (values.astype(np.float32) for values in (self.Z, self.y, self.weight))
+        for draw, here in enumerate(effects.astype(np.float32)):
+            logits = shared[draw] + np.einsum("knq,nq->kn", here[:, self.topic], Z)
+            terms = weight * (y * logits - np.logaddexp(np.float32(0), logits))
+            found[draw][:, self.topic[starts]] = np.add.reduceat(terms, starts, axis=1)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class MixedFit:
     """The maximum of the posterior and its curvature, an arrow: shared [P, P], mixed, and a block for each topic."""
 
@@ -45,12 +69,6 @@ class MixedFit:
     shared: Floats  # covariance of the coefficients
     coupling: Floats  # [T, q, P]: how a topic's effects follow the coefficients
     own: Floats  # [T, q, q]: covariance of a topic's effects, given the coefficients
-
-    def logit_variance(self, X: NDArray[Any], Z: NDArray[Any], topic: Ints) -> Floats:
-        """Of x'b + z'u over the posterior, one a document."""
-        along = X - np.einsum("nj,njp->np", Z, self.coupling[topic])
-        of_shared = ((along @ self.shared) * along).sum(axis=1)
-        return np.asarray(of_shared + np.einsum("nj,njk,nk->n", Z, self.own[topic], Z))
 
     def samples(self, n: int, rng: np.random.Generator, draws: range | None = None) -> tuple[Floats, Floats]:
         """Coefficients [draw, P] and effects [draw, T, q] of n draws, or of some of them."""
@@ -63,6 +81,34 @@ class MixedFit:
             own += root[:, :, k] * lots[:, :, k, None]
         following = (away @ self.coupling.reshape(n_topics * q, -1).T).reshape(own.shape)
         return self.coefficients + away, self.effects + own - following
+
+    def closer_samples(
+        self, n: int, rng: np.random.Generator, outcomes: Outcomes, draws: range, seed: tuple[int, ...]
+    ) -> tuple[Floats, Floats]:
+        """The same, effects drawn from their posterior itself given the coefficients, by importance: of few outcomes it
+        is skewed, and a topic with nothing relevant among its judged documents may have far less than a normal
+        distribution says."""
+        coefficients, _ = self.samples(n, rng, draws)
+        n_topics, q = self.effects.shape
+        following = (coefficients - self.coefficients) @ self.coupling.reshape(n_topics * q, -1).T
+        center = self.effects - following.reshape(len(draws), n_topics, q)
+        root, inverse = np.linalg.cholesky(self.own), _inverse(self.spread)
+        effects = np.empty_like(center)
+        step = max(1, CELLS // (PROPOSALS * max(1, len(outcomes.y))))
+        for first in range(0, len(draws), step):
+            here = slice(first, min(first + step, len(draws)))
+            lots = [np.random.default_rng((*seed, i)) for i in draws[here]]
+            unit = np.stack([lot.standard_normal((PROPOSALS, n_topics, q)) for lot in lots])
+            unit *= np.sqrt(HEAVY / np.stack([lot.chisquare(HEAVY, (PROPOSALS, n_topics)) for lot in lots]))[..., None]
+            proposed = center[here][:, None] + np.einsum("tij,dktj->dkti", root, unit)
+            log_weight = outcomes.likelihoods(coefficients[here], proposed)
+            log_weight -= 0.5 * np.einsum("dkti,ij,dktj->dkt", proposed, inverse, proposed)
+            log_weight += 0.5 * (HEAVY + q) * np.log1p((unit**2).sum(axis=-1) / HEAVY)
+            total = np.cumsum(np.exp(log_weight - log_weight.max(axis=1, keepdims=True)), axis=1)
+            lot = np.stack([lot.random((1, n_topics)) for lot in lots])
+            chosen = (lot * total[:, -1:] > total).sum(axis=1)
+            effects[here] = np.take_along_axis(proposed, chosen[:, None, :, None], axis=1)[:, 0]
+        return coefficients, effects
 
 
 def fit_mixed(

@@ -29,9 +29,8 @@ MOST_RUNS = 3  # documents of 1, 2, 4 or 8 runs and more are told apart
 NEARLY_ALL = 0.95  # of the judged documents have a label, where labelled documents are what was sampled
 RARELY = 10.0  # times as many judged on average as of the deeper half, where that was hardly drawn from
 SAME_SHARE = 1.0  # log likelihood that may be lost where bands are taken to have one share
-MOST_SHAPE = 100.0  # of the gamma distribution: topics differ by a tenth at least
 NEGLIGIBLE = 0.01  # chance of having been up for drawing, below which a document is left out
-THIN = 0.2  # rate below which 95% intervals of means were seen to cover 32 to 96% (docs/results/few-labels.md)
+THIN = 0.2  # rate below which 95% intervals covered as few as 77% of means (docs/results/few-labels.md)
 EDGES = np.unique(np.rint(1.4 ** np.arange(1, 40)).astype(np.int64))  # of bands of ranks
 
 
@@ -72,6 +71,11 @@ def sampling_frame(found: DocumentTable, has_label: Bools | None) -> SamplingFra
             return SamplingFrame(rate, inside, int(reach[inside > 0].max()), True)
     if not _even(found, judged, np.ones(len(reach), dtype=bool), reach):
         return None
+    return pool_sampled(found, reach, judged)
+
+
+def pool_sampled(found: DocumentTable, reach: Ints, judged: Bools) -> SamplingFrame | None:
+    """The pool of which judged documents look like a random sample, from the least ranks and judged shares of all."""
     band = np.searchsorted(EDGES, reach, side="left")
     n_bands = int(band.max()) + 1
     of_runs = np.minimum(np.log2(found.held_by).astype(np.int64), MOST_RUNS)
@@ -143,24 +147,3 @@ def _flat_share(n: Floats, y: Floats) -> float:
 
 def _likelihood(n: Floats, y: Floats, share: Floats) -> float:
     return float((xlogy(y, share) + xlogy(n - y, 1 - share)).sum())
-
-
-def drawn_elsewhere(judged: Ints, relevant: Ints, rate: float, seed: int, draws: range) -> Ints:
-    """[draw, topic, level]: documents that no run has and that were not drawn either, from those that were, `judged`
-    [topic, level], and how many `relevant` ones of each topic the runs have.
-
-    Of each level, a topic has so many by a Poisson distribution of its own, in proportion to what the runs have but for
-    a factor with a gamma distribution over topics (Clayton and Kaldor 1987); judged ones are a share `rate` of them.
-    """
-    drawn = np.zeros((len(draws), *judged.shape), dtype=np.int64)
-    exposure = (relevant + 0.5) / (relevant + 0.5).mean()
-    for level in (np.flatnonzero(judged[:, 1:].any(axis=0)) + 1).tolist():
-        seen = judged[:, level].astype(np.float64)
-        expected = seen.mean() * exposure
-        beyond = float(((seen - expected) ** 2 - expected).sum() / (expected**2).sum())  # of the variance, no chance
-        shape = 1 / max(beyond, 1 / MOST_SHAPE)
-        scale = expected * (1 - rate) / rate / (shape + expected)
-        for place, i in enumerate(draws):
-            rng = np.random.default_rng((seed, i, 2, level))
-            drawn[place, :, level] = rng.poisson(rng.gamma(shape + seen) * scale)
-    return drawn

@@ -22,7 +22,7 @@ from fathoms.base.choices import Topics, checked
 from fathoms.base.errors import FathomsError, InputError
 from fathoms.base.files import read_bytes
 from fathoms.base.options import parameters
-from fathoms.base.parallel import parallel_map, set_patience
+from fathoms.base.parallel import Where, parallel_map, set_patience
 from fathoms.base.provenance import Provenance, plain
 from fathoms.base.text import pluralise
 from fathoms.data.file_names import run_named, stem
@@ -78,6 +78,10 @@ class Options:
     workers: int = 2
     seed: int = 0
     scheduler: str | None = None
+
+    @property
+    def where(self) -> Where:
+        return {"workers": self.workers, "scheduler": self.scheduler}
 
     @property
     def used_precision(self) -> Precision:

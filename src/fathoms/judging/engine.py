@@ -130,6 +130,7 @@ class Engine:
         for done, (number, grade) in enumerate(judgments[fitted:]):
             say("judgments taken in", fitted + done, len(judgments))
             self.judge(number, grade)
+        say("judgments taken in", len(judgments), len(judgments))
 
     def _arrays(self, judgments: Sequence[tuple[int, float]]) -> tuple[Bools, Ints]:
         """What is judged, and each one's level, [topic, column]."""

@@ -14,7 +14,7 @@ looked for only as far as they decide which pairs get the best bounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.base.arrays import distinct, stretches
-from fathoms.base.parallel import parallel_map
+from fathoms.base.parallel import Where, one_worker, parallel_map
 from fathoms.base.tolerances import SAME
 from fathoms.data.qrels import Qrels
 from fathoms.evidence.candidates import DocumentTable, topic_batches
@@ -50,6 +50,7 @@ CELLS = 1 << 18  # of rankings, or of pairs times documents, worked on at a time
 PAIRS = 300  # up to so many pairs all have their ranges made; more of them where that is quick:
 BEST = 100_000_000  # for so many cells of pairs, topics and documents,
 BEST_QUADRATIC = 1_500_000_000  # or so many where pairs of documents count
+LIGHT = 1 << 20  # cells of pairs that one process works on
 OPEN_PAIRS = 50_000  # looked at together until there are too many
 FIRST_TOPICS = 4  # of each pair, where a judging that reverses it is looked for; then twice as many, and so on
 
@@ -127,7 +128,7 @@ class Ranges:
     a: Ints
     b: Ints
     universe: Universe
-    workers: int = 1
+    where: Where = field(default_factory=one_worker)
     every: bool = False  # make all ranges, however long that takes
     progress: Callable[[str], None] = lambda topic: None  # hears of each topic whose ranges are made
     chosen: Ints | None = None  # the topics that are looked at; None: all
@@ -248,10 +249,17 @@ class Ranges:
             return {}
         self.count_shared(work)
         batches = self.batches(self.topics, runs)
-        by_batch = parallel_map(
-            of_batch, batches, workers=self.workers, doing="topics of the ranges of differences", progress=done
-        )
-        return {measure: np.concatenate([of[i] for of in by_batch], axis=-1) for i, measure in enumerate(work)}
+        where = self._where(len(a) * len(self.topics), work)
+        by_batch = parallel_map(of_batch, batches, **where, doing="topics of the ranges of differences", progress=done)
+        # Laid out alike wherever it was made, or means over topics would not be rounded alike.
+        stacked = [np.ascontiguousarray(np.concatenate(of, axis=-1)) for of in zip(*by_batch, strict=True)]
+        return dict(zip(work, stacked, strict=True))
+
+    def _where(self, pairs: int, measures: Iterable[Measure]) -> Where:
+        """Who works on so many pairs of rankings: forks cost more than they save where that is soon done."""
+        longest = self.documents.depth
+        depth = max(longest if m.k is None or m.cutoff == "recall" else min(int(m.k), longest) for m in measures)
+        return self.where if pairs * 2 * depth > LIGHT else one_worker()
 
     def _of_some(self, measure: Measure, work: Callable[..., Floats], a: Ints, b: Ints) -> Floats:
         return self._by_topic({measure: work}, a, b)[measure]
@@ -442,9 +450,9 @@ class Ranges:
                 return of_pair, np.maximum(lead_lost, 0.0)
 
             parts = topic_batches(self.documents, self.topics[looked_at], runs, CELLS)
-            for rows, lost in parallel_map(
-                changes, parts, workers=self.workers, doing="topics of judgings that reverse differences"
-            ):
+            where = self._where(int(due.sum()), [measure])
+            lost_of_parts = parallel_map(changes, parts, **where, doing="topics of judgings that reverse differences")
+            for rows, lost in lost_of_parts:
                 total -= np.bincount(rows, lost, minlength=len(total))
             start, step = start + step, 2 * step
         return np.asarray(total <= SAME * n_topics)

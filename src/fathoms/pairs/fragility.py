@@ -89,9 +89,7 @@ def _of_pair(ranges: Ranges, measure: Measure, a: int, b: int, diff: float) -> F
         return _curves(ranges, measure, block, of_back, of_front, sign)
 
     ranges.count_shared([measure])
-    curves = parallel_map(
-        of_topic, ranges.topics.tolist(), workers=ranges.workers, doing="topics of documents that decide"
-    )
+    curves = parallel_map(of_topic, ranges.topics.tolist(), **ranges.where, doing="topics of documents that decide")
     topics = [curve.topic for curve in curves]
     if diff == 0:
         return Fragility(a, b, measure, None, None, [], topics)

@@ -44,7 +44,7 @@ class Observed:
         """What ranges of the differences between these runs are made from; `every` one is made if asked, however long
         that takes, and `progress` hears of the topics."""
         options = self.experiment.options
-        return Ranges(self.documents, self.experiment.qrels, a, b, self.universe, options.workers, every, progress)
+        return Ranges(self.documents, self.experiment.qrels, a, b, self.universe, options.where, every, progress)
 
 
 def observe(

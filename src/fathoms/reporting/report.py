@@ -18,6 +18,7 @@ import numpy as np
 from fathoms.base.errors import FathomsError
 from fathoms.base.files import check_writable, whole_file
 from fathoms.base.parallel import parallel_map
+from fathoms.base.progress import speak
 from fathoms.base.result import Result
 from fathoms.data.qrels import Qrels
 from fathoms.estimate.names import LEVEL
@@ -311,6 +312,7 @@ def _compared(
     """All pairs, the ranks that follow and the doubt about the first run, by one and the same estimates; and how
     many documents decide between the first run and those next to it."""
     level = about["level"]
+    speak()  # of the analyses this takes longest
     measures = without_pair(measures)
     universe = Universe(asked_universe(measures), experiment.options.universe_depth)
     seen = observe(experiment, measures, universe, depths=True)

@@ -14,6 +14,16 @@ never hears of a task that Dask gave up, and would wait for it for ever.
 
 from fathoms.base.parallel.cluster import check_scheduler, disconnect, set_patience
 from fathoms.base.parallel.local import may_fork
-from fathoms.base.parallel.work import finished, parallel_map, run_batches
+from fathoms.base.parallel.work import Where, finished, one_worker, parallel_map, run_batches
 
-__all__ = ["check_scheduler", "disconnect", "finished", "may_fork", "parallel_map", "run_batches", "set_patience"]
+__all__ = [
+    "Where",
+    "check_scheduler",
+    "disconnect",
+    "finished",
+    "may_fork",
+    "one_worker",
+    "parallel_map",
+    "run_batches",
+    "set_patience",
+]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from fathoms.base.files import whole_file
 from fathoms.base.parallel.checkpoint_hash import seal
@@ -25,6 +25,17 @@ PARTS = ".unfinished"  # folder of finished batches inside a study's own
 KEPT_TOGETHER = 16  # items whose results make one file, where they are kept
 MARK = 64  # characters behind a kept part
 ROUNDS = 8  # pieces that each worker of a cluster gets of a list: few round trips, and still nobody waits for long
+
+
+class Where(TypedDict):
+    """Who does the work: so many processes here, or a cluster."""
+
+    workers: int
+    scheduler: str | None
+
+
+def one_worker() -> Where:
+    return {"workers": 1, "scheduler": None}
 
 
 def parallel_map(

@@ -124,7 +124,7 @@ def run_comparison(
     units = experiment.units(qrels.topics)
     plan = TestPlan(names, a, b, test, correction, alpha, alpha, options.seed, options.ties == "expected", units)
     estimates = estimates or estimates_if_quick(seen, draws, labels, to_depth)
-    held = {} if estimates is None else pairs_after_judging(estimates, values, plan, level, options.workers)
+    held = {} if estimates is None else pairs_after_judging(estimates, values, plan, level, options.where)
     explained_by = [m for m in measures if m in bounds and not m.needs_pool] if explain else []
     fragilities: dict[Measure, list[Fragility | None]] = {m: [*fragility(made_from, m, means[m])] for m in explained_by}
     pairs: list[Pair] = []
@@ -217,7 +217,7 @@ def _of_group(
         {m: [run_scores.of_topics(places) for run_scores in of] for m, of in scores.items()},
     )
     estimated = None if estimates is None else estimates.of_topics(places)
-    held = {} if estimated is None else pairs_after_judging(estimated, here, plan, level, ranges.workers)
+    held = {} if estimated is None else pairs_after_judging(estimated, here, plan, level, ranges.where)
     pairs: list[Pair] = []
     for m, of in here.items():
         to = None if estimated is None or m not in estimated.by_measure else estimated[m].to_depth

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fathoms.base.parallel import parallel_map
+from fathoms.base.parallel import Where, parallel_map
 from fathoms.base.tolerances import SAME
 from fathoms.data.qrels import UNJUDGED
 from fathoms.estimate.estimates import Estimates
@@ -64,7 +64,7 @@ def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
 
 
 def pairs_after_judging(
-    estimates: Estimates, values: dict[Measure, Floats], plan: TestPlan, level: float, workers: int
+    estimates: Estimates, values: dict[Measure, Floats], plan: TestPlan, level: float, where: Where
 ) -> dict[Measure, Holding]:
     """What the estimates say of each pair, measure by measure. No verdict rests on those that failed their check."""
 
@@ -90,7 +90,7 @@ def pairs_after_judging(
     return dict(
         zip(
             measures,
-            parallel_map(after_judging, measures, workers=workers, doing="measures, once all is judged"),
+            parallel_map(after_judging, measures, **where, doing="measures, once all is judged"),
             strict=True,
         )
     )

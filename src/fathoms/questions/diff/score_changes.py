@@ -97,7 +97,7 @@ def score_changes(
     values = {m: [comparable(m, run_scores.score) for run_scores in scores[m]] for m in measures}
     counted = [*names, *(name for name in experiment.runs if universe.kind != "pair" and name not in names)]
     second, first = np.array([1]), np.array([0])  # B - A
-    ranges = Ranges(experiment.documents(counted), qrels, second, first, universe, workers=experiment.options.workers)
+    ranges = Ranges(experiment.documents(counted), qrels, second, first, universe, experiment.options.where)
     diffs = {m: values[m][1] - values[m][0] for m in measures}
     bounds = ranges.of(measures, {m: np.array([diffs[m].mean()]) for m in measures}, scores)
     return [

@@ -242,6 +242,6 @@ def _changes(measure: Measure, ranges: Ranges) -> tuple[Ints, Keys, Floats]:
         return topic, keys, change
 
     ranges.count_shared([measure])
-    parts = parallel_map(of_batch, ranges.batches(ranges.topics, 2), workers=ranges.workers, doing="topics, at worst")
+    parts = parallel_map(of_batch, ranges.batches(ranges.topics, 2), **ranges.where, doing="topics, at worst")
     topic, keys, change = (np.concatenate(column) for column in zip(*parts, strict=True))
     return topic, keys, change

@@ -66,7 +66,7 @@ def changes_at_judged_rates(
         changed = partial(_changed, judging, drawing, here, experiment.options.seed)
         step = -(-draws // PIECES)
         parts = [range(first, min(first + step, draws)) for first in range(0, draws, step)]
-        by_part = parallel_map(changed, parts, workers=experiment.options.workers, doing="draws at judged rates")
+        by_part = parallel_map(changed, parts, **experiment.options.where, doing="draws at judged rates")
         for measure, of_parts in zip(here, zip(*by_part, strict=True), strict=True):
             changes[measure] = (np.concatenate(of_parts) - nothing[measure][0])[:, given]
     return changes
