@@ -312,6 +312,19 @@ def test_the_command(simulated: Callable[..., Path], tmp_path: Path, capsys: pyt
     assert "nDCG@10: " in done.out
 
 
+def test_a_difference_is_shown_as_the_lead_whichever_run_is_named_first(
+    simulated: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = simulated(systems=4, n_topics=12)
+    runs = [str(folder / "runs" / "sys4.run"), str(folder / "runs" / "sys2.run")]
+    one_way, other_way = (
+        finished(capsys, "doubt", str(folder / "qrels.txt"), *order, "--draws", "0", "--quiet").out
+        for order in (runs, runs[::-1])
+    )
+    assert one_way == other_way
+    assert "\nnDCG@10: +0." in one_way
+
+
 def test_what_it_cannot_answer_it_says(simulated: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     folder = simulated(systems=4, n_topics=12)
     exp = fm.Experiment(folder / "qrels.txt", folder / "runs")

@@ -76,8 +76,9 @@ def _block(result: Doubt, budget: Budget) -> Block:
     """The sources from the inside out, each drawn on one scale."""
     from fathoms.base.text import pluralise
     from fathoms.cli.screen import Block, Column, drawing
-    from fathoms.questions.doubt.words import bar, shown, source_title
+    from fathoms.questions.doubt.words import bar, lead, shown, source_title
 
+    budget = lead(budget)
     sources, form = shown(budget), "+.4f" if len(result.runs) == 2 else ".4f"
     ends = (
         min(budget.score, *(source.low for source in sources)),

@@ -38,7 +38,24 @@ WORTH = 0.1  # and below which it is not said what would halve its part
 def title_of(doubt: Doubt, budget: Budget) -> str:
     """What the number is."""
     name = budget.measure.name
-    return f"{name} of {doubt.runs[0]}" if len(doubt.runs) == 1 else f"{name}, {doubt.runs[0]} less {doubt.runs[1]}"
+    if len(doubt.runs) == 1:
+        return f"{name} of {doubt.runs[0]}"
+    first, second = _in_order(doubt, budget)
+    return f"{name}, {first} less {second}"
+
+
+def lead(budget: Budget) -> Budget:
+    """What is shown of a difference: how far the run that is ahead is ahead."""
+    return budget.turned() if budget.score < 0 else budget
+
+
+def _in_order(doubt: Doubt, budget: Budget) -> Sequence[str]:
+    """The two runs, the one that is ahead first."""
+    return (
+        doubt.runs[::-1]
+        if next(own for own in doubt.budgets if own.measure == budget.measure).score < 0
+        else doubt.runs
+    )
 
 
 def source_title(budget: Budget, source: Source) -> str:
@@ -76,13 +93,13 @@ def _where(budget: Budget) -> str:
 
 
 def _of_pair(doubt: Doubt, budget: Budget) -> str:
-    first, second = doubt.runs if budget.score >= 0 else doubt.runs[::-1]
+    first, second = _in_order(doubt, budget)
+    budget = lead(budget)
     if abs(budget.score) <= SAME:
         ahead = f"{budget.measure.name}: {first} and {second} have the same mean as judged."
     else:
         ahead = f"{budget.measure.name}: {first} is ahead of {second} by {abs(budget.score):.4f} as judged."
-    sign = 1 if budget.score >= 0 else -1
-    low, high = sorted((sign * budget.low, sign * budget.high))
+    low, high = budget.low, budget.high
     interval = f"{_where(budget)} the lead would be {low:+.4f} to {high:+.4f} ({100 * doubt.level:g}% interval)"
     why = _because(budget)
     width = f". It is this wide {why.removeprefix(', ')}" if why else ""
