@@ -21,12 +21,12 @@ from fathoms.base.parallel import parallel_map
 from fathoms.base.progress import speak
 from fathoms.base.result import Result
 from fathoms.data.qrels import Qrels
+from fathoms.data.texts import TextSources, open_texts
 from fathoms.estimate.names import LEVEL
 from fathoms.estimate.words import calibrated_sentences
 from fathoms.evidence.evidence import Floats
 from fathoms.experiment.base import BaseExperiment, Options
 from fathoms.experiment.run_scores import RunScores
-from fathoms.judging.texts import TextSources, open_texts
 from fathoms.measures.base import Measure
 from fathoms.pairs.difference_ranges import Universe
 from fathoms.pairs.fragility import fragility

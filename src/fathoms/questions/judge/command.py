@@ -25,9 +25,9 @@ from fathoms.questions.judge import page_command as judge_page
 
 if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
+    from fathoms.data.texts import TextSources
     from fathoms.evidence.candidates import Candidates
     from fathoms.judging.session import Session
-    from fathoms.judging.texts import TextSources
 
 EXAMPLES = (
     (
@@ -313,7 +313,7 @@ def _notes(qrels: Qrels | None, oracle: Qrels | None, topics: list[str]) -> list
 
 
 def _open_texts(args: Namespace, topics: list[str], documents: list[bytes]) -> TextSources:
-    from fathoms.judging.texts import TextSources, open_texts
+    from fathoms.data.texts import TextSources, open_texts
 
     names = {document.decode(errors="surrogateescape") for document in documents}
     return TextSources(
