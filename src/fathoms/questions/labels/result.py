@@ -18,6 +18,7 @@ from fathoms.inference.grade_agreement import Estimate, Labelled, percentiles
 from fathoms.questions.labels.between import Between
 from fathoms.questions.labels.budget import Budget, Calibration
 from fathoms.questions.labels.circularity import Following
+from fathoms.questions.labels.lengths import LengthAgreement
 from fathoms.questions.labels.mixed import OddGrade
 from fathoms.questions.labels.requirements import Requirement
 from fathoms.questions.labels.runs import Effect
@@ -55,6 +56,8 @@ class SourceAudit:
     effects: list[Effect] = field(default_factory=list)  # by measure; empty without runs
     followings: list[Following] = field(default_factory=list)  # one a run
     by_group: dict[str, Estimate] = field(default_factory=dict)  # kappa, by group of topics where these are given
+    by_length: list[LengthAgreement] | None = None  # empty where texts are too alike in length; None without texts
+    with_text: int | None = None  # of the documents that have both, those that have a text
 
     def kappa_difference(self, other: SourceAudit) -> Estimate | None:
         """By how much its kappa is above another's, with an interval over topics; None where their topics differ."""
@@ -92,6 +95,11 @@ class SourceAudit:
             )
         for group, estimate in self.by_group.items():
             yield ("kappa_of_group", group, "", "", estimate.value, estimate.low, estimate.high, n)
+        for part in self.by_length or ():
+            for name, estimate in (("kappa_of_length", part.kappa), ("agreed_of_length", part.agreed)):
+                yield (name, part.third, "", "", estimate.value, estimate.low, estimate.high, part.documents)
+            yield ("least_characters", part.third, "", "", float(part.least), None, None, part.documents)
+            yield ("most_characters", part.third, "", "", float(part.most), None, None, part.documents)
         for i, grade in enumerate(self.labelled.grades):
             for j, label in enumerate(self.labelled.labels):
                 yield ("confusion", f"{grade:g}", f"{label:g}", "", float(total[i, j]), None, None, n)

@@ -208,7 +208,24 @@ def _agreement(source: SourceAudit) -> str:
     if source.by_group:
         groups = [f"{group} {with_interval(estimate)}" for group, estimate in source.by_group.items()]
         sentences.append(f"Kappa by group of topics: {', '.join(groups)}.")
+    sentences += _of_lengths(source)
     return " ".join(sentences)
+
+
+def _of_lengths(source: SourceAudit) -> list[str]:
+    """Whether it agrees with people on long texts as on short ones."""
+    if source.by_length is None or source.with_text is None:
+        return []
+    n = len(source.labelled)
+    which = f"all {n:,} documents" if source.with_text == n else f"the {source.with_text:,} of {n:,} that have a text"
+    if not source.by_length:
+        return [f"The texts of {which} are too alike in length for thirds by length."]
+    thirds = [
+        f"{with_interval(part.kappa)} in the {part.third} third ({part.least:,} to {part.most:,} characters; "
+        f"{with_interval(part.agreed, percent=True)} of {pluralise(part.documents, 'document')} agreed on)"
+        for part in source.by_length
+    ]
+    return [f"Kappa by length of the text, over {which}: {enumerated(thirds)}."]
 
 
 def _kinds_of_error(source: SourceAudit) -> str:
