@@ -36,6 +36,7 @@ MOST_LABELS, FIFTHS = 10, 5  # different labels that are strata of their own; pa
 LEAST_EXPECTED, GUESSED = 0.1, 4.0  # share of relevant documents in the strata at either end, and how many judged
 # documents that guess counts for
 NO_LABEL = "no label"
+KEEP = "Keep the file of the sample"
 STEP = 1e-6  # of shares, for slopes
 LEAST = 2  # sampled documents of a stratum, without which its variance is unknown
 
@@ -155,7 +156,7 @@ def run_sample(
         int((drawn.sampled & ~judged).sum()),
         len(names),
         notes,
-        saving_sentence(drawn, judged) if design == "label" else "",
+        saving_sentence(drawn, judged, KEEP) if design == "label" else "",
     )
 
 
@@ -329,8 +330,8 @@ def as_good_as(sizes: Ints, drawn: Ints, chance: Floats) -> tuple[int, int]:
     return equivalent(weight, mean * (1 - mean)), equivalent(of_stratum, influence)
 
 
-def saving_sentence(drawn: Draw, judged: Bools) -> str:
-    """What strata by label save, in words."""
+def saving_sentence(drawn: Draw, judged: Bools, keep: str) -> str:
+    """What strata by label save, in words; `keep` says how to keep the file of the sample."""
     assert drawn.chance is not None
     n = len(drawn.strata)
     open_ = drawn.stratum >= 0
@@ -343,7 +344,7 @@ def saving_sentence(drawn: Draw, judged: Bools) -> str:
     return (
         f"Drawn by label, {'; '.join(parts)}. By what {known} let one expect, these {int(taken.sum()):,} say as much "
         f"of how many documents are relevant as {share:,} drawn from all at random, and as much of kappa as "
-        f"{of_kappa:,}. Keep the file of the sample: `labels --sampled` and `predict --sampled` need its probabilities."
+        f"{of_kappa:,}. {keep}: `labels --sampled` and `predict --sampled` need its probabilities."
     )
 
 

@@ -269,6 +269,8 @@ def _judge(args: Namespace) -> int:
         if not args.quiet:
             output.warn([*_notes(session.qrels, oracle, candidates.topics), *notes], args)
             _say_texts(texts, len(candidates.topics), len(set(candidates.documents.tolist())))
+            if session.documents.sample is not None and session.documents.sample.saving:
+                output.say([f"fathoms: {session.documents.sample.saving}"])
         try:
             if args.web:
                 judge_page.serve(session, texts, args)
