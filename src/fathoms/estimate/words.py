@@ -41,7 +41,7 @@ def calibrated_sentences(estimates: Estimates, level: float, *, apart: bool = Fa
 def _selected(estimates: Estimates) -> str:
     """What is made of how the judged documents were chosen, where that is more than the checks say."""
     selection = estimates.selection
-    if all(one.draws.std(axis=0).max(initial=0.0) <= SAME for one in estimates.by_measure.values()):
+    if all(estimate.draws.std(axis=0).max(initial=0.0) <= SAME for estimate in estimates.by_measure.values()):
         return ""
     if estimates.frame is not None:
         return ""
@@ -57,7 +57,7 @@ def _selected(estimates: Estimates) -> str:
 
 def _of_halves(estimates: Estimates) -> str:
     """What is made of judgments that look like a random sample."""
-    if not any(np.ptp(one.draws, axis=0).any() for one in estimates.by_measure.values()):
+    if not any(np.ptp(estimate.draws, axis=0).any() for estimate in estimates.by_measure.values()):
         return ""
     warning = ""
     if estimates.frame is not None and estimates.frame.is_thin:
@@ -91,10 +91,10 @@ def _target(estimates: Estimates) -> str:
     depths: dict[int, list[str]] = {}
     for measure, estimate in estimates.by_measure.items():
         depths.setdefault(estimate.to_depth, []).append(measure.name)
-    said = [f"{depth:,}" + (f" ({', '.join(names)})" if len(depths) > 1 else "") for depth, names in depths.items()]
+    targets = [f"{depth:,}" + (f" ({', '.join(names)})" if len(depths) > 1 else "") for depth, names in depths.items()]
     return (
-        f"Estimated: the score once the documents of {_these(estimates)} are judged down to rank {' or '.join(said)}; "
-        "deeper unjudged ones count as not relevant."
+        f"Estimated: the score once the documents of {_these(estimates)} are judged down to rank {' or '.join(targets)}"
+        "; deeper unjudged ones count as not relevant."
     )
 
 

@@ -104,13 +104,13 @@ def run_label_audit(
         for source, of_runs in zip(sources, effects, strict=True)
     ]
     whole = [
-        labels_of(one.name, table, one.given, one.relevant_from)
-        for one, table in zip(sources, tables.values(), strict=True)
+        labels_of(source.name, table, source.given, source.relevant_from)
+        for source, table in zip(sources, tables.values(), strict=True)
     ]
     odd: list[OddGrade] = []
     if experiment.has_runs:
-        found = experiment.documents()
-        odd = odd_grades(found, qrels.levels.tolist(), found.codes.astype(np.int64) - JUDGED)
+        documents = experiment.documents()
+        odd = odd_grades(documents, qrels.levels.tolist(), documents.codes.astype(np.int64) - JUDGED)
     return LabelAudit(
         qrels.source,
         rel,

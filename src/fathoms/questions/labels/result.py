@@ -189,38 +189,38 @@ class LabelAudit(Result):
             for name in ("kappa", "changed", "shift"):
                 estimate: Estimate = getattr(pair, name)
                 figures = (estimate.value, estimate.low, estimate.high, pair.documents)
-                yield (pair.one, f"between_{name}", pair.other, "", "", *figures)
+                yield (pair.first, f"between_{name}", pair.second, "", "", *figures)
 
     def _requirement_rows(self) -> Iterable[Row]:
-        for one in self.requirements:
+        for requirement in self.requirements:
             yield (
-                one.source,
-                f"required_{one.asked}",
-                one.outcome,
-                f"{one.limit:g}",
-                one.measure,
-                one.value,
-                one.low,
-                one.high,
-                one.judged,
+                requirement.source,
+                f"required_{requirement.criterion}",
+                requirement.outcome,
+                f"{requirement.limit:g}",
+                requirement.measure,
+                requirement.value,
+                requirement.low,
+                requirement.high,
+                requirement.judged,
             )
-            if one.more is not None:
+            if requirement.more is not None:
                 yield (
-                    one.source,
-                    f"needed_{one.asked}",
+                    requirement.source,
+                    f"needed_{requirement.criterion}",
                     "",
-                    f"{one.limit:g}",
-                    one.measure,
-                    float(one.more),
+                    f"{requirement.limit:g}",
+                    requirement.measure,
+                    float(requirement.more),
                     None,
                     None,
-                    one.judged,
+                    requirement.judged,
                 )
 
     @property
     def outcome(self) -> Outcome:
         """Of all that was asked of all sources."""
-        return worst([one.outcome for one in self.requirements])
+        return worst([requirement.outcome for requirement in self.requirements])
 
     @property
     def exit_code(self) -> int:
