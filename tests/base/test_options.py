@@ -145,7 +145,7 @@ def test_every_flag_of_a_question_is_on_the_command_line_with_its_default(flags:
         for flag, parameter in flags.declared(command).items():
             action = actions[flag]
             assert action.dest == parameter.name
-            assert list(parameter.words) == list(action.choices or ())
+            assert list(parameter.words) == options.words_of(action)
             assert action.help == parameter.help.replace("%", "%%")
             if (command, flag) not in OTHER_DEFAULTS and not isinstance(parameter.default, range):
                 several = parameter.option.many

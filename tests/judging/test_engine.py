@@ -557,7 +557,7 @@ def test_clues_reach_the_model() -> None:
 def test_errors() -> None:
     world = World(0)
     found: Candidates = world.candidates
-    with pytest.raises(FathomsError, match="no strategy 'best'; there are fusion"):
+    with pytest.raises(FathomsError, match=r"expected one of fusion, .*found 'best'"):
         Engine(found, "best")
     for until in (0.5, 1.0, 0.2, float("nan")):
         with pytest.raises(FathomsError, match=r"between 0\.5 and 1"):

@@ -32,5 +32,5 @@ def test_rbp_takes_its_p() -> None:
 
 @pytest.mark.parametrize("name", ["rbp(p=1.5)", "rbp()", "mtc(p=0.5)", "rbp(p=0.95) "])
 def test_other_parameters_are_refused(name: str) -> None:
-    with pytest.raises(fm.FathomsError, match="there is no strategy"):
+    with pytest.raises(fm.FathomsError, match="expected one of fusion"):
         strategy_named(name)

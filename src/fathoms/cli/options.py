@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -85,6 +85,14 @@ def add_flag(parser: ArgumentParser, parameter: Parameter) -> None:
         check = partial(one_of, parameter.words) if is_closed else option.parse or option.check
         how |= {} if check is None else {"type": checker(check)}
     (group(parser, option.heading) if option.heading else parser).add_argument(*parameter.flags, **how)
+
+
+def words_of(action: Action) -> list[str]:
+    """What may follow a flag, where that is a choice of words, some of which may take parameters."""
+    if action.choices:
+        return [str(choice) for choice in action.choices]
+    shown = action.metavar if isinstance(action.metavar, str) else ""
+    return shown[1:-1].split(",") if shown.startswith("{") else []
 
 
 def arguments(args: Namespace, question: str) -> dict[str, Any]:

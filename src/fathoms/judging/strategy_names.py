@@ -29,5 +29,5 @@ RBP = re.compile(r"rbp\(p=(0?\.[0-9]+)\)")  # with another p than the default
 def strategy_name(name: str) -> str:
     """The name of a strategy; an error says which there are."""
     if name not in STRATEGIES and RBP.fullmatch(name) is None:
-        raise FathomsError(f"there is no strategy {name!r}; there are {', '.join(STRATEGIES)}")
+        raise FathomsError(f"expected one of {', '.join(STRATEGIES)} or rbp(p=0.95), found {name!r}")
     return name

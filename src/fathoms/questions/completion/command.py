@@ -9,6 +9,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
+from fathoms.cli import options
+
 EXAMPLES = (
     ("complete in bash from now on: put this into ~/.bashrc", 'eval "$(fathoms completion bash)"'),
     ("the same for fish", "fathoms completion fish > ~/.config/fish/completions/fathoms.fish"),
@@ -60,7 +62,7 @@ def offered(parser: ArgumentParser) -> dict[str, list[str]]:
     """Each flag with what may follow it, if that is a choice; under "" the choices of the first argument."""
     offers: dict[str, list[str]] = {}
     for action in parser._actions:
-        choices = [str(choice) for choice in action.choices or ()]
+        choices = options.words_of(action)
         if action.option_strings:
             offers |= dict.fromkeys(action.option_strings, choices)
         elif choices:

@@ -214,7 +214,7 @@ def what_to_see(folder: Path) -> str:
     return f"""
 7. Now open {folder / "report.html"} in a browser. It knows the judgments of step 1:
 
-- the summary says what can be claimed, what cannot, and what would help;
+- Summary: who leads, how sure that is, and what would help; Claims: sentences to copy, with their evidence;
 - Runs: how wide the ranges are, and which scores the unjudged documents decide;
 - Comparisons: point at the matrix; Topics: choose one to see which unjudged documents matter there;
 - Pool: what becomes of a run that did not contribute to the judgments.
