@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.base.errors import FathomsError
+from fathoms.data.texts import open_texts
 from fathoms.estimate.relevance import Experts, Relevance, Scale
 from fathoms.evidence.align import Ranked
 from fathoms.evidence.candidates import Block, Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.judging.texts import open_texts
 
 STEPS = 60  # of expectation and maximisation
 LEAST_SPREAD = 0.05  # of the normal part, on scores from 0 to 1

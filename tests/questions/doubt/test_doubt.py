@@ -189,7 +189,7 @@ def effects_of(measure: str, runs: tuple[str, ...]) -> tuple[DocumentEffects, An
     open_documents = run_estimates(exp, [parsed]).open_documents
     assert open_documents is not None
     weights = dict(zip(runs, (1.0, -1.0), strict=False))
-    expected = np.zeros(len(open_documents.found.topics))
+    expected = np.zeros(len(open_documents.candidates.topics))
     return document_effects(open_documents, 8, parsed, weights, expected), open_documents, exp
 
 
@@ -198,7 +198,7 @@ def effects_of(measure: str, runs: tuple[str, ...]) -> tuple[DocumentEffects, An
 def test_weighted_measures_have_the_variance_of_all_completions(measure: str, runs: tuple[str, ...]) -> None:
     """Scores of one topic under every way of judging what is unjudged, each with its probability."""
     effects, open_documents, exp = effects_of(measure, runs)
-    candidates, n = open_documents.found, len(open_documents.found.topics)
+    candidates, n = open_documents.candidates, len(open_documents.candidates.topics)
     relevance = open_documents.chances_to(8, 1.0)[1]
     rankings = {run: exp.runs[run].to_dict() for run in exp.runs}
     for topic, name in enumerate(candidates.topics):
