@@ -204,9 +204,8 @@ def _unjudged(budget: Budget) -> str:
 
 def _parts(doubt: Doubt) -> str:
     what = "score" if len(doubt.runs) == 1 else "difference"
-    of_pair = f"Differences in the table are {doubt.runs[0]} less {doubt.runs[1]}. " if len(doubt.runs) == 2 else ""
     return (
-        f"{of_pair}Share: how much of the variance of the {what} comes from each source, if it is to hold for all "
+        f"Share: how much of the variance of the {what} comes from each source, if it is to hold for all "
         "topics like these. Possible ranges and other cut-offs have no share: nothing says how likely they are."
     )
 
