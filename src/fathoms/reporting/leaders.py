@@ -78,7 +78,7 @@ def _next_step(
         many = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         return f"Next: judge. About {many} documents would settle who is ahead on these topics."
     if by_judging:
-        return f"Next: judge what tells {named(by_judging[0])} from the first (see Judging)."
+        return f"Next: judge the documents of {named(by_judging[0])} and of the leader (see Judging)."
     needed = [(pair.topics_needed, name) for name, pair in unclaimed if pair.topics_needed is not None]
     if needed:
         topics, name = min(needed)

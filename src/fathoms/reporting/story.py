@@ -6,7 +6,7 @@ so that no two disagree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from fathoms.reporting.next_judgments import why_not
 from fathoms.reporting.verdicts import obstacle, obstacles, rivals
 
 if TYPE_CHECKING:
+    from fathoms.questions.compare.result import Pair
     from fathoms.reporting.next_judgments import Judging
     from fathoms.reporting.report import Report
 
@@ -103,7 +104,8 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
     best, unclaimed = report.ranked(measure)[0].run, rivals(report, measure)
     if not unclaimed:
         return [f"Judging is not what is missing: by {measure.name}, {best} is better than all others (see above)."]
-    unsure = [name for name, pair in unclaimed if obstacle(pair) == "judging"]  # whether significant once judged
+    by_judging = {name: pair for name, pair in unclaimed if obstacle(pair) == "judging"}
+    unsure = list(by_judging)  # whether significant once judged
     if all(pair.reversible == "no" for _, pair in unclaimed):
         proved = (
             f"by {measure.name}, no judging of the two runs' documents reverses any difference "
@@ -111,7 +113,10 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
             "claimed to be better than"
         )
         if unsure:
-            return [f"Judging can do one thing: {proved}, but those from {some(unsure)} may become significant."]
+            return [
+                f"Judging can do one thing: {proved}, but those from {some(unsure)} may become significant.",
+                *_to_judge(best, by_judging),
+            ]
         return [f"Judging is not what is missing: {proved}."]
     judging = report.judging.get(measure.name)
     if judging is None:
@@ -122,6 +127,20 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
     return [
         *advice,
         "Settled means on these topics, according to the model; a difference can be settled without being significant.",
+    ]
+
+
+def _to_judge(best: str, by_judging: Mapping[str, Pair]) -> list[str]:
+    """Which documents judging is about, and the command that lists them, for the closest of these rivals."""
+    counted = [(name, pair.to_judge, pair.judged_to) for name, pair in by_judging.items() if pair.to_judge]
+    if not counted:
+        return []
+    name, number, depth = counted[0]
+    to_depth = "" if depth is None else f" down to rank {depth:,}"
+    flag = "" if depth is None else f" --depth {depth}"
+    return [
+        f"For {name} that takes judging {pluralise(number, 'document')} of the two runs{to_depth}; fathoms pool, "
+        f"given the files of the two, lists them with --missing{flag} --qrels FILE."
     ]
 
 
