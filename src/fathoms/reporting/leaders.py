@@ -135,7 +135,8 @@ def _marks(report: Report, measure: Measure, reference: str) -> dict[str, str]:
     for pair in of_run(report, measure, reference):
         other = other_run(pair, reference)
         ahead = (pair.diff > 0) == (pair.run_a == other)
-        tooltip = f"{pair.verdict}: {'ahead of' if ahead else 'behind'} {reference}"
+        missing = f" (obstacle: {obstacle(pair)})" if obstacle(pair) else ""
+        tooltip = f"{pair.verdict}{missing}: {'ahead of' if ahead else 'behind'} {reference}"
         marks[other] = f'<b class="{pair.verdict}" title="{text(tooltip)}">{MARKS[pair.verdict][ahead]}</b>'
     return marks
 

@@ -6,7 +6,7 @@ so that no two disagree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ from fathoms.reporting.next_judgments import why_not
 from fathoms.reporting.verdicts import obstacle, obstacles, rivals
 
 if TYPE_CHECKING:
-    from fathoms.questions.compare.result import Pair
     from fathoms.reporting.next_judgments import Judging
     from fathoms.reporting.report import Report
 
@@ -104,8 +103,7 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
     best, unclaimed = report.ranked(measure)[0].run, rivals(report, measure)
     if not unclaimed:
         return [f"Judging is not what is missing: by {measure.name}, {best} is better than all others (see above)."]
-    by_judging = {name: pair for name, pair in unclaimed if obstacle(pair) == "judging"}
-    unsure = list(by_judging)  # whether significant once judged
+    unsure = [name for name, pair in unclaimed if obstacle(pair) == "judging"]  # whether significant once judged
     if all(pair.reversible == "no" for _, pair in unclaimed):
         proved = (
             f"by {measure.name}, no judging of the two runs' documents reverses any difference "
@@ -115,7 +113,7 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
         if unsure:
             return [
                 f"Judging can do one thing: {proved}, but those from {some(unsure)} may become significant.",
-                *_to_judge(best, by_judging),
+                _to_judge(best, unsure[0], report.comparison.to_depth.get(measure.name)),
             ]
         return [f"Judging is not what is missing: {proved}."]
     judging = report.judging.get(measure.name)
@@ -130,18 +128,13 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
     ]
 
 
-def _to_judge(best: str, by_judging: Mapping[str, Pair]) -> list[str]:
-    """Which documents judging is about, and the command that lists them, for the closest of these rivals."""
-    counted = [(name, pair.to_judge, pair.judged_to) for name, pair in by_judging.items() if pair.to_judge]
-    if not counted:
-        return []
-    name, number, depth = counted[0]
+def _to_judge(best: str, rival: str, depth: int | None) -> str:
+    """Which documents that takes, and what lists them."""
     to_depth = "" if depth is None else f" down to rank {depth:,}"
-    flag = "" if depth is None else f" --depth {depth}"
-    return [
-        f"For {name} that takes judging {pluralise(number, 'document')} of the two runs{to_depth}; fathoms pool, "
-        f"given the files of the two, lists them with --missing{flag} --qrels FILE."
-    ]
+    return (
+        f"For {rival} judge the unjudged documents of {best} and {rival}{to_depth}. fathoms pool lists them, with "
+        f"the files of the two runs and --missing --depth {depth or 'D'} --qrels FILE."
+    )
 
 
 def _advice(judging: Judging, unsure: Sequence[str]) -> str:
