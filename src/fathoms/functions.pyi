@@ -143,6 +143,7 @@ def labels(
     rel: float = 1.0,
     label_rel: float | None = None,
     sampled: Any = None,
+    docs: str | os.PathLike[str] | None = None,
     min_kappa: float | None = None,
     min_labels: int | None = None,
     max_bias: float | None = None,

@@ -548,6 +548,9 @@ class Questions:
                 "FILE",
             ),
         ] = None,
+        docs: Annotated[
+            File, Option("texts of the documents, for agreement by their length: a file or a folder", "FILE|DIR")
+        ] = None,
         min_kappa: Annotated[
             float | None, Option("least kappa on what is relevant, by the whole 95% interval", "K", choices.share)
         ] = None,
@@ -575,6 +578,7 @@ class Questions:
         of grade `rel` and above are relevant, and those with a label of `label_rel` and above; by default that is
         `rel`, or for scores the threshold that agrees best. An experiment without runs (`runs=None`) will do; runs add
         what labels do to their scores and order, and whether one of them looks as if the judge had reranked it.
+        `docs` are texts of documents, for agreement on short and long ones.
         What is asked by `min_kappa`, `min_labels`, `max_bias` and `max_circularity` gives the result an `outcome`.
         """
 

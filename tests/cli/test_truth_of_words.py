@@ -1288,8 +1288,10 @@ def _swapped(one: tuple[float, float], other: tuple[float, float]) -> bool:
 # -- depth --------------------------------------------------------------------------------------------------------
 
 DEPTH = {
-    "pool": rf"(?:{ASSUMED_POOL}|Assumed pool: unknown, since no run is judged through its first ranks; all \d+ runs? "
-    r"and their first \d+ documents stand in for it \(name the contributing runs with --pooled FILE\))\. Other depths "
+    "pool": rf"(?:{ASSUMED_POOL}|Assumed pool: unknown, since no run is judged through its first ranks; "
+    r"(?:the one run and its|all \d+ runs and their) first \d+ documents stand in for it "
+    r"\(name the contributing runs with --pooled FILE\))\. "
+    r"Other depths "
     r"are compared with depth (?P<reference>\d+)\.",
     "stable": r"(?P<measure>\S+): the order of the runs is stable from depth (?P<start>\d+) to (?P<last>\d+), the "
     r"deepest looked at \(tau between any two depths there is at least 0\.9\)\.",

@@ -21,12 +21,11 @@ import zstandard
 import fathoms as fm
 from fathoms.base import choices, files, kernel
 from fathoms.base.parallel import cluster
-from fathoms.data import columns, lines, metadata, widths
+from fathoms.data import columns, lines, metadata, texts, widths
 from fathoms.data.corpus_ids import read_corpus_ids
 from fathoms.data.formats import parquet
 from fathoms.data.qrels import MOST_LEVELS
 from fathoms.data.runs import expand
-from fathoms.judging import texts
 from fathoms.judging.web import limits as page_limits
 from fathoms.judging.web import look_ahead, server, service
 from fathoms.measures.gains import LARGEST_EXPONENT

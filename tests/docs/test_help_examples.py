@@ -166,6 +166,8 @@ def troubles(examples: Sequence[str], made: Path, folder: Path, terminal: bool) 
         if i == 0 or (" judge " in example and not re.search(r"--(resume|salvage)\b", example)):
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(made, folder)
+        if "--resume" in example and not (folder / "fathoms-judging.db").exists():
+            run_example(example.replace(" --resume", ""), folder, terminal)  # what it goes on with
         status, shown = run_example(example, folder, terminal)
         if status not in STATUS.get(example.split()[1], {0}) or "Traceback" in shown:
             failed.append(f"{example}\nended with {status}:\n{shown}")

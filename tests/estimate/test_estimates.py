@@ -27,6 +27,7 @@ from fathoms.estimate.grades import fit_grades
 from fathoms.estimate.mixed_logistic import MixedPrior, fit_mixed
 from fathoms.estimate.scoring import Judging
 from fathoms.estimate.self_check import Misses, interval, margins, self_check
+from fathoms.estimate.words import calibrated_sentences, lines_by_measure
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.pool import judged_depths
 from fathoms.experiment.assumed_pool import AssumedPool
@@ -545,6 +546,23 @@ def test_a_collection_with_little_to_learn_from_is_wide_and_says_so() -> None:
     result = fm.Experiment(qrels, runs).predict("P@2")
     assert any("could not be checked on this collection" in sentence for sentence in result.sentences)
     assert widths(result.frame).max() > 0.2
+
+
+def test_lines_by_measure_are_the_sentences_with_the_checks_apart() -> None:
+    made = small(7)
+    estimates = fm.Experiment(made.qrels, made.runs, pooled=made.pooled).predict(["AP", "nDCG@10", "P@5"]).calibrated
+    assert estimates is not None
+    lines, sentences = lines_by_measure(estimates, 0.95), calibrated_sentences(estimates, 0.95)
+    assert {line.measure for line in lines} == {None, "AP", "nDCG@10", "P@5"}
+    assert [line.text for line in lines if line.measure is None] == [
+        text for text in sentences if ", checked" not in text
+    ]
+    for line in lines:
+        if line.measure is not None:
+            assert line.text.startswith(line.measure)
+            check = line.text.removeprefix(line.measure)
+            [joined] = [text for text in sentences if text.endswith(check)]
+            assert line.measure in joined.removesuffix(check)
 
 
 def test_nothing_judged_is_an_error_with_a_reason() -> None:

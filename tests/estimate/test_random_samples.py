@@ -327,8 +327,8 @@ def test_scores_by_labels_are_those_of_a_file_of_them() -> None:
     judged = {t: {d: int(g) for d, g in of.items()} for t, of in labels.items() if t in known}
     frame = fm.evaluate(judged, runs, ["AP"], by_topic=True)
     true = {(run, topic): score for run, topic, score in frame.select("run", "topic", "score").iter_rows()}
-    for r, run in enumerate(sample.found.names):
-        for t, topic in enumerate(sample.found.topics):
+    for r, run in enumerate(sample.candidates.names):
+        for t, topic in enumerate(sample.candidates.topics):
             assert scores[measure][r, t] == pytest.approx(true.get((run, topic), 0.0)), (run, topic)
 
 

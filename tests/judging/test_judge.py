@@ -32,6 +32,7 @@ from hypothesis import strategies as st
 import fathoms as fm
 from fathoms.base.errors import FathomsError, InputError
 from fathoms.data.qrels import Qrels
+from fathoms.data.texts import Entry, open_texts
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.evidence.evidence import Floats
 from fathoms.judging import session as session_module
@@ -43,7 +44,7 @@ from fathoms.judging.log import Log, check_new
 from fathoms.judging.select import STRATEGIES
 from fathoms.judging.session import Session
 from fathoms.judging.standings import PairStanding, expected_scores
-from fathoms.judging.texts import Entry, open_texts, printable
+from fathoms.judging.texts import printable
 from fathoms.measures.base import Measure
 from tests.support.commands import Command, Done, finished
 from tests.support.paths import ROOT

@@ -311,6 +311,30 @@ def test_the_command_draws_judges_and_estimates(fathoms: Command, simulated: Cal
     assert [line.split(":")[0] for line in done.out.splitlines()[:2]] == ["P@10 (sampled)", "P@10 (assisted)"]
 
 
+def test_what_a_sample_by_label_saves_is_said_as_pool_says_it(fathoms: Command, simulated: Callable[..., Path]) -> None:
+    folder = simulated(**SIM)
+    labels = [line.split() for line in (folder / "truth.txt").read_text().splitlines()]
+    Path("labels.txt").write_text(
+        "".join(f"{t} {d} {max(int(g), 0) ^ (len(d + t) % 7 == 0)}\n" for t, _, d, g in labels)
+    )
+    how = ["--sample", "60", "--design", "label", "--labels", "labels.txt", "--depth", "20"]
+    runs = str(folder / "runs")
+    pooled = fathoms("pool", runs, *how, "-o", "sample.tsv")
+    [sentence] = [line for line in pooled.err.splitlines() if "Drawn by label" in line]
+    words = ["judge", "none", runs, *how, "--oracle", str(folder / "truth.txt"), "--budget", "2"]
+    begun = fathoms(*words)
+    [line] = [line for line in begun.err.splitlines() if "Drawn by label" in line]
+    saves, _, keep = sentence.partition(" Keep the file of the sample")
+    assert line == f"{saves} --export writes the sample beside the judgments{keep}"
+    assert (
+        "Drawn by label"
+        not in fathoms("judge", "none", runs, "--resume", "--labels", "labels.txt", "--batch", "2", "--to", "b.tsv").err
+    )
+    assert "Drawn by label" not in fathoms(*words, "--quiet", "--session", "quiet.db").err
+    words[words.index("label")] = "depth"
+    assert "Drawn by" not in fathoms(*words, "--session", "depth.db").err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("design", "stay", "share"),

@@ -203,10 +203,15 @@ def test_table_5_has_collections_side_by_side(study: Study, trials: dict[str, An
 
 def test_figure_2_averages_pairs(study: Study, trials: dict[str, Any]) -> None:
     every = [(c, right) for _, _, c, right, _ in pairs(trials, "RTC")]
-    (row,) = (row for row in rows(study, "fig2") if row["method"] == "RTC")  # fewer than 500 pairs are one point
+    (row,) = (row for row in rows(study, "fig2") if row["method"] == "RTC")  # fewer than 200 pairs are one point
     assert row["confidence"] == pytest.approx(statistics.fmean(c for c, _ in every))
     assert row["accuracy"] == pytest.approx(statistics.fmean(right for _, right in every))
     assert {row["method"] for row in rows(study, "fig2")} == {"MTC", "RTC", "RTC scores"}, "the ideal is no method"
+
+
+@pytest.mark.parametrize(("pairs", "points"), [(40, 1), (450, 4), (900, 5), (4500, 9), (45_000, 25)])
+def test_figure_2_has_points_of_500_pairs_or_at_least_5(pairs: int, points: int) -> None:
+    assert rtc._points(pairs) == points
 
 
 @pytest.mark.skipif(not charts.available(), reason="needs the extra report")
@@ -288,8 +293,41 @@ def test_figure_1_is_the_model_at_work(study: Study, experiments: dict[str, Any]
     design = np.array([[1.0, a["q"], b["q"]] for a, b in by_document])
     solution = np.linalg.lstsq(design, np.array(logits), rcond=None)
     np.testing.assert_allclose(design @ solution[0], logits, atol=1e-9)
+    coefficients = dict(zip(("", " q1", " q2"), solution[0], strict=True))
+    for name, coefficient in coefficients.items():
+        assert f"{abs(coefficient):.2f}{name}" in study["fig1"].note
+    assert {row["judged"] for row in found} == {"no"}
     of_topic = sorted((row["rank"], -row["q_star"]) for row in found if row["topic"] == found[0]["topic"])
     assert of_topic == sorted(of_topic, key=lambda pair: (pair[1], pair[0])), "q* falls with the rank"
+
+
+def test_the_example_has_the_likeliest_the_least_likely_and_the_most_disputed_document() -> None:
+    """Of two topics, with the most and the fewest relevant documents among those judged."""
+    rng = np.random.default_rng(4)
+    ranks = np.array([[rng.permutation(9) + 1 for _ in range(2)] for _ in range(4)])
+    ranks[:, 1, 8] = 0  # which only the first expert ranks
+    probability = rng.random((4, 9))
+    judged = np.zeros((4, 9), dtype=bool)
+    judged[:, :2] = True
+    relevant = np.zeros((4, 9), dtype=bool)
+    relevant[1, :2] = relevant[2, 0] = relevant[3, 1] = True
+    judged[3, :6], relevant[3, :6] = True, True  # of which no three documents are left
+    shown = rtc._example_documents(ranks, judged, relevant, probability)
+    assert list(shown) == [1, 0]
+    for topic, columns in shown.items():
+        open_columns = sorted(range(2, 8), key=probability[topic].__getitem__)
+        dispute = {c: abs(int(ranks[topic, 0, c]) - int(ranks[topic, 1, c])) for c in open_columns[1:-1]}
+        assert {open_columns[0], open_columns[-1]} < set(columns)
+        (disputed,) = set(columns) - {open_columns[0], open_columns[-1]}
+        assert dispute[disputed] == max(dispute.values())
+        assert [ranks[topic, 0, c] for c in columns] == sorted(ranks[topic, 0, c] for c in columns)
+
+
+@pytest.mark.parametrize(("judged", "number"), [([9, 600, 4000], 1), ([9, 40, 30], 1), ([500, 9, 900], 0)])
+def test_the_example_is_a_trial_that_calibrates_experts(judged: list[int], number: int) -> None:
+    none = np.zeros((3, 1))
+    outcome = rtc_trials.Outcome(none, none > 0, none.astype(int), none, np.array(judged), np.zeros(3))
+    assert rtc._example_trial(outcome) == number
 
 
 # -- probabilities from scores ----------------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ ROWS = [
 LAYOUT = (
     Column("Run", "run_name"),
     Column("Judged", "judged", group="Pool"),
-    Column("AP", "ap", 3, deviation="ap_sd", group="Score", best="highest", mark="mark"),
-    Column("Change", "change", 1, unit="%", group="Score", signed=True),
+    Column("AP", "ap", 3, deviation="ap_sd", group="Score", best_of_row="highest", mark="mark"),
+    Column("Change", "change", 1, unit="%", group="Score", signed=True, best_of_row="highest"),
 )
 
 
@@ -42,7 +42,7 @@ def test_cells_have_digits_deviations_marks_and_the_best_in_bold() -> None:
     ]
     assert [[cell.bold for cell in row] for row in found.rows] == [
         [False, False, True, False],
-        [False] * 4,
+        [False, False, False, True],
         [False] * 4,
     ]
     assert found.is_number == [False, True, True, True]
@@ -50,17 +50,19 @@ def test_cells_have_digits_deviations_marks_and_the_best_in_bold() -> None:
 
 
 def test_the_best_of_each_row() -> None:
-    layout = [Column("k", "k"), Column("a", "a", 2), Column("b", "b", 2)]
-    found = printing.printed("kab", [(1, 0.5, 0.25), (2, 0.1, 0.75), (3, 0.5, 0.5)], layout, "lowest")
+    """Half of them may be the best, but not more."""
+    layout = [Column("k", "k"), *(Column(name, name, 2, best_of_row="lowest") for name in "abcd")]
+    values = [(1, 0.5, 0.25, 0.3, 0.4), (2, 0.1, 0.1, 0.75, 0.4), (3, 0.5, 0.5, 0.5, 0.6)]
+    found = printing.printed("kabcd", values, layout)
     assert [[cell.bold for cell in row] for row in found.rows] == [
-        [False, False, True],
-        [False, True, False],
-        [False, True, True],
+        [False, False, True, False, False],
+        [False, True, True, False, False],
+        [False] * 5,
     ]
 
 
 def test_the_best_of_a_row_among_some_columns() -> None:
-    """What is printed alike is as good."""
+    """What is printed alike is as good, and where all are, none is the best."""
     names = ("error", "share", "other", "other_share")
     layout = [
         Column("", n, 2 if n in ("error", "other") else 0, best_of_row=w) for n, w in zip(names, WHICH, strict=True)
@@ -69,9 +71,9 @@ def test_the_best_of_a_row_among_some_columns() -> None:
         names, [(0.101, 30.0, 0.102, 45.0), (0.2, 45.4, 0.1, 45.1), (0.3, 5.0, None, None)], layout
     )
     assert [[cell.bold for cell in row] for row in found.rows] == [
-        [True, False, True, True],
-        [False, True, True, True],
-        [True, True, False, False],
+        [False, False, False, True],
+        [False, False, True, False],
+        [False] * 4,
     ]
 
 
@@ -101,7 +103,7 @@ def test_latex_is_a_table_with_heads_over_columns() -> None:
     assert lines[7] == r"\cmidrule(lr){2-2}\cmidrule(lr){3-5}"
     assert lines[8] == r"Run & Judged & \multicolumn{2}{c}{AP} & Change \\"
     assert lines[10] == r"a\_b \& c & 12,345 & \textbf{0.315}\rlap{$^{\dagger}$} & 0.100 & $-$0.2\% \\"
-    assert lines[11] == r"$<$d$>$ & 7 & 0.200 & 0.050 & +3.0\% \\"
+    assert lines[11] == r"$<$d$>$ & 7 & 0.200 & 0.050 & \textbf{+3.0\%} \\"
     assert lines[-1] == r"\end{table}"
 
 

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from fathoms.base import charts
+from fathoms.papers import charts as paper_charts
 
 SOURCE = Path(charts.__file__).parents[1]
 AXES = ("across", "up")
@@ -24,16 +25,16 @@ EXTREMES = {"min": [0.0, 0.1], "mean": [0.3, 0.4], "max": [0.6, 0.7]}
 
 # One call of each chart, on a few rows.
 EXAMPLES: dict[str, Callable[[], Any]] = {
-    "bars": lambda: charts.bars(pl.DataFrame(XY), "x", "y", "group", "title", AXES),
+    "bars": lambda: paper_charts.bars(pl.DataFrame(XY), "x", "y", "group", "title", AXES),
     "lines": lambda: charts.lines(pl.DataFrame(XY), "x", "y", "group", "title", AXES),
-    "calibration": lambda: charts.calibration(pl.DataFrame(XY), "y", "y", "group", "title", AXES),
-    "diagram": lambda: charts.diagram(
+    "calibration": lambda: paper_charts.calibration(pl.DataFrame(XY), "y", "y", "group", "title", AXES),
+    "diagram": lambda: paper_charts.diagram(
         pl.DataFrame({"x": [0, 1], "y": [0, 1], "words": ["a", "b"]}),
         "title",
         pl.DataFrame({"x": [0.0], "y": [0.0], "x2": [1.0], "y2": [1.0]}),
     ),
-    "surface": lambda: charts.surface(pl.DataFrame(XY), "x", "y", "y", "title", (1, 0.1)),
-    "p_scatter": lambda: charts.p_scatter(
+    "surface": lambda: paper_charts.surface(pl.DataFrame(XY), "x", "y", "y", "title", (1, 0.1)),
+    "p_scatter": lambda: paper_charts.p_scatter(
         pl.DataFrame({"a": [0.01, 0.2], "b": [0.03, 0.5], "outcome": ["stays", "never"]}), "a", "b", 0.05, "title", AXES
     ),
     "volatility": lambda: charts.volatility(
@@ -43,12 +44,12 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         "tau",
         pooled=2,
     ),
-    "many_lines": lambda: charts.many_lines(pl.DataFrame(XY), "x", "y", "group", "title", AXES, pooled=2),
-    "boxes": lambda: charts.boxes(
+    "many_lines": lambda: paper_charts.many_lines(pl.DataFrame(XY), "x", "y", "group", "title", AXES, pooled=2),
+    "boxes": lambda: paper_charts.boxes(
         pl.DataFrame(BOX | EXTREMES | {"at": ["1", "2"], "kind": ["a", "b"]}), "at", "kind", "t", AXES
     ),
-    "dots": lambda: charts.dots(pl.DataFrame(XY | {"run": ["a", "b", "c"]}), "x", "y", "title", AXES),
-    "score_bounds": lambda: charts.score_bounds(
+    "dots": lambda: paper_charts.dots(pl.DataFrame(XY | {"run": ["a", "b", "c"]}), "x", "y", "title", AXES),
+    "score_bounds": lambda: paper_charts.score_bounds(
         pl.DataFrame({"pool": ["d' = 1", "d = 2"], "bound": ["LB", "LB"], "k": [1, 2], "score": [0.1, 0.2]}),
         "title",
         AXES,
@@ -103,7 +104,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         "title",
         difference=True,
     ),
-    "panes": lambda: charts.panes([EXAMPLES["lines"](), EXAMPLES["bars"]()], "title"),
+    "panes": lambda: paper_charts.panes([EXAMPLES["lines"](), EXAMPLES["bars"]()], "title"),
     "curves": lambda: charts.curves(pl.DataFrame(XY), AXES),
     "confusion": lambda: charts.confusion(
         pl.DataFrame({"grade": ["0", "0"], "label": ["0", "1"], "documents": [3, 1], "share": [0.75, 0.25]}), "gpt"
@@ -116,14 +117,16 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         AXES,
     ),
 }
-KINDS = [
-    name
-    for name, function in vars(charts).items()
+NO_CHARTS = ("as_xml_text", "available", "axis_of", "drawable", "finish", "in_style", "require", "specification")
+KINDS = {
+    name: function
+    for module in (charts, paper_charts)
+    for name, function in vars(module).items()
     if inspect.isfunction(function)
-    and function.__module__ == charts.__name__
+    and function.__module__ == module.__name__
     and not name.startswith("_")
-    and name not in ("available", "drawable", "require", "svg", "to_print")
-]
+    and name not in (*NO_CHARTS, "svg", "to_print")
+}
 # Those of the constants at the top of the module, not just any that its functions write.
 CONSTANTS = repr([value for name, value in vars(charts).items() if name.isupper()])
 KNOWN = {colour.lower() for colour in re.findall(r"#[0-9A-Fa-f]{6}\b", CONSTANTS)}
@@ -132,8 +135,10 @@ KNOWN = {colour.lower() for colour in re.findall(r"#[0-9A-Fa-f]{6}\b", CONSTANTS
 @pytest.mark.parametrize("name", KINDS)
 def test_every_chart_has_an_example_a_text_and_a_use(name: str) -> None:
     assert name in EXAMPLES, f"charts.{name} has no example: add a call on a few rows to EXAMPLES in {__name__}"
-    assert inspect.getdoc(getattr(charts, name)), f"charts.{name} needs a docstring: what to see, and which columns"
+    assert inspect.getdoc(KINDS[name]), f"charts.{name} needs a docstring: what to see, and which columns"
     users = [path for path in SOURCE.rglob("*.py") if path.name != "charts.py"]
+    if KINDS[name].__module__ == charts.__name__:  # those that only studies draw stand with the studies
+        users = [path for path in users if "papers" not in path.relative_to(SOURCE).parts]
     called = re.compile(rf'charts\.{name}\b|"{name}",')
     assert any(called.search(path.read_text(encoding="utf-8")) for path in users), f"nothing draws charts.{name}"
 
@@ -146,8 +151,8 @@ def test_every_chart_draws(name: str) -> None:
     specification = chart.to_json()
     assert vl_convert.vegalite_to_svg(specification).startswith("<svg")
     found = chart.to_dict()
-    assert found.get("title"), f"charts.{name} has no title: end it in _finish(chart, title)"
-    assert found["config"]["range"]["category"] == charts.COLOURS, f"charts.{name} does not end in _finish"
+    assert found.get("title"), f"charts.{name} has no title: end it in finish(chart, title)"
+    assert found["config"]["range"]["category"] == charts.COLOURS, f"charts.{name} does not end in finish"
     strange = {colour for colour in colours(found) if colour.lower() not in KNOWN | WORDS}
     assert not strange, f"charts.{name} uses {strange}: colours are those of COLOURS and the constants beside it"
     columns = {column for rows in found["datasets"].values() for row in rows for column in row}

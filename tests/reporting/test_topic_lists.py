@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fathoms as fm
-from fathoms.judging.texts import Entry, TextSources, open_texts
+from fathoms.data.texts import Entry, TextSources, open_texts
 from fathoms.reporting import topic_lists as module
 from fathoms.reporting.judging_effects import judging_effects
 from fathoms.reporting.snippets import snippet

@@ -34,10 +34,12 @@ def on_terminal(
         while time.monotonic() < end:
             if select.select([ours], [], [], 0.2)[0]:
                 shown += os.read(ours, 65536)
-    except OSError:  # how Linux says that the other end is closed
+    except OSError:  # how Linux says that the other end is closed, which programs do just before they end
         pass
+    try:
+        process.wait(max(0.0, end - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        process.kill()
     finally:
-        os.close(ours)
-        if process.poll() is None and time.monotonic() >= end:
-            process.kill()
+        os.close(ours)  # not before, for it hangs up
     return process.wait(PATIENCE), shown.decode(errors="replace").replace("\r\n", "\n")

@@ -33,25 +33,20 @@ def require() -> None:
         raise FathomsError("charts need the extra `report`: pip install 'fathoms[report]'")
 
 
-def _finish(chart: Any, title: str, width: int = 420, height: int = 280) -> Any:
+def in_style(chart: Any) -> Any:
+    """With the colours and letters that all charts have."""
     return (
-        chart.properties(width=width, height=height, title=title)
-        .configure_range(category=COLOURS)
+        chart.configure_range(category=COLOURS)
         .configure_title(anchor="start", fontSize=13)
         .configure_axis(labelFontSize=11, titleFontSize=11)
     )
 
 
-PRINTED = {  # what figures on paper have, whatever font a reader's program puts in the place of sans-serif
-    "font": "sans-serif",
-    "padding": {"left": 18, "right": 24, "top": 10, "bottom": 10},
-    "legend": {"labelLimit": 0, "titleLimit": 0, "columnPadding": 18, "rowPadding": 4},
-    "axis": {"labelLimit": 0, "titleLimit": 0},
-    "title": {"limit": 0},
-}
+def finish(chart: Any, title: str, width: int = 420, height: int = 280) -> Any:
+    return in_style(chart.properties(width=width, height=height, title=title))
 
 
-def _whole(chart: Any) -> dict[str, Any]:
+def specification(chart: Any) -> dict[str, Any]:
     """A chart's specification with all rows."""
     import altair as alt
 
@@ -60,63 +55,22 @@ def _whole(chart: Any) -> dict[str, Any]:
     return spec
 
 
-def _in_xml(part: Any) -> Any:
+def as_xml_text(part: Any) -> Any:
     """A part of a specification with all its text as XML holds it: vl-convert ends the process over anything else."""
     if isinstance(part, str):
         return in_xml(part)
     if isinstance(part, dict):
-        return {_in_xml(key): _in_xml(value) for key, value in part.items()}
-    return list(map(_in_xml, part)) if isinstance(part, list) else part
+        return {as_xml_text(key): as_xml_text(value) for key, value in part.items()}
+    return list(map(as_xml_text, part)) if isinstance(part, list) else part
 
 
 def drawable(chart: Any) -> Any:
     """The chart itself, or, where names have characters that no picture can hold, one that has them escaped."""
     import altair as alt
 
-    spec = _whole(chart)
-    shown = _in_xml(spec)
+    spec = specification(chart)
+    shown = as_xml_text(spec)
     return chart if shown == spec else alt.Chart.from_dict(shown)
-
-
-def to_print(chart: Any) -> dict[str, Any]:
-    """The specification of a figure with room around its text, so that a wider font than ours is not cut off."""
-    spec: dict[str, Any] = _in_xml(_whole(chart))
-    config = spec.setdefault("config", {})
-    padding = PRINTED["padding"]
-    spec["padding"] = padding
-    for name, values in PRINTED.items():
-        if isinstance(values, dict) and name != "padding":
-            config[name] = values | config.get(name, {})
-    config["font"] = PRINTED["font"]
-    return spec
-
-
-def panes(
-    charts: Sequence[Any],
-    title: str,
-    across: int = 2,
-    *,
-    size: tuple[int, int] | None = None,
-    one_legend: bool = False,
-) -> Any:
-    """Several charts in rows, each with its title, scales and legend of its own; `one_legend` has one for all."""
-    import altair as alt
-
-    plain = []
-    for chart in charts:
-        bare = chart.copy(deep=True)
-        bare.config = alt.Undefined  # which only the whole may have
-        if size is not None:
-            bare = bare.properties(width=size[0], height=size[1])
-        plain.append(bare)
-    whole = alt.concat(*plain, columns=across, spacing=28, title=title).resolve_scale(
-        color="shared" if one_legend else "independent", x="independent", y="independent", shape="independent"
-    )
-    return (
-        whole.configure_range(category=COLOURS)
-        .configure_title(anchor="start", fontSize=13)
-        .configure_axis(labelFontSize=11, titleFontSize=11)
-    )
 
 
 def counts(frame: pl.DataFrame, title: str) -> Any:
@@ -128,33 +82,16 @@ def counts(frame: pl.DataFrame, title: str) -> Any:
         alt.Chart(frame)
         .mark_bar()
         .encode(
-            x=alt.X("pairs:Q", title="pairs", axis=_axis(frame, "pairs")),
+            x=alt.X("pairs:Q", title="pairs", axis=axis_of(frame, "pairs")),
             y=alt.Y("verdict:N", title=None, sort=order),
             color=alt.Color("reason:N", title=None, sort=None),
             tooltip=["verdict", "reason", "pairs"],
         )
     )
-    return _finish(chart, title, 420, 40 * len(order))
+    return finish(chart, title, 420, 40 * len(order))
 
 
-def bars(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tuple[str, str]) -> Any:
-    """Side by side bars of shares, one colour a group."""
-    import altair as alt
-
-    chart = (
-        alt.Chart(frame)
-        .mark_bar()
-        .encode(
-            x=alt.X(f"{x}:O", title=axes[0], sort=None, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y(f"{y}:Q", title=axes[1]),
-            xOffset=alt.XOffset(f"{group}:N", sort=None),
-            color=alt.Color(f"{group}:N", title=None, sort=None),
-        )
-    )
-    return _finish(chart, title)
-
-
-def _axis(frame: pl.DataFrame, column: str) -> Any:
+def axis_of(frame: pl.DataFrame, column: str) -> Any:
     """Whole numbers where the data are whole numbers, such as depths."""
     import altair as alt
 
@@ -184,7 +121,7 @@ def lines(
 
     scale_x = alt.Scale(type="log", nice=False) if log_x else alt.Scale(type="linear")
     scale_y = alt.Scale(type="log") if log_y else alt.Scale(type="linear", zero=zero)
-    axis = alt.Axis(values=list(ticks), format=",d") if ticks else _axis(frame, x)
+    axis = alt.Axis(values=list(ticks), format=",d") if ticks else axis_of(frame, x)
     encoded = {
         "x": alt.X(f"{x}:Q", title=axes[0], scale=scale_x, axis=axis),
         "y": alt.Y(f"{y}:Q", title=axes[1], scale=scale_y),
@@ -199,70 +136,7 @@ def lines(
     )
     if points is not None:
         curves = alt.Chart(points).mark_circle(color="black", size=14, opacity=0.6).encode(**encoded) + curves
-    return _finish(curves, title)
-
-
-def calibration(frame: pl.DataFrame, x: str, y: str, group: str, title: str, axes: tuple[str, str]) -> Any:
-    """How often what is said with a confidence is right, one colour a group; on the dashed line as often as said.
-
-    Accuracy is drawn from 0.4 up, or from where the data start if that is lower.
-    """
-    import altair as alt
-    import polars as pl
-
-    least = min(0.4, *frame[y].to_list())
-    encoded = {
-        "x": alt.X(f"{x}:Q", title=axes[0], scale=alt.Scale(domain=[0.5, 1])),
-        "y": alt.Y(f"{y}:Q", title=axes[1], scale=alt.Scale(domain=[least, 1])),
-    }
-    ideal = alt.Chart(pl.DataFrame({x: [0.5, 1.0], y: [0.5, 1.0]})).mark_line(color="black", strokeDash=[5, 3])
-    color = alt.Color(f"{group}:N", title=None, sort=None)
-    curves = alt.Chart(frame).mark_line(point=True).encode(**encoded, color=color, tooltip=list(frame.columns))
-    return _finish(ideal.encode(**encoded) + curves, title)
-
-
-def diagram(frame: pl.DataFrame, title: str, points: pl.DataFrame) -> Any:
-    """Words at places (columns x, y, words), y downwards, and lines between places (`points`: x, y, x2, y2)."""
-    import altair as alt
-
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(zero=False, nice=False, padding=16))
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(zero=False, nice=False, padding=12, reverse=True))
-    links = alt.Chart(points).mark_rule(color=PALE).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
-    words = alt.Chart(frame).mark_text(fontSize=12).encode(x=x, y=y, text="words:N")
-    rows = frame["y"].n_unique()
-    return _finish(links + words, title, 560, 22 * rows).configure_view(stroke=None)
-
-
-def surface(frame: pl.DataFrame, x: str, y: str, value: str, title: str, best: tuple[float, float]) -> Any:
-    """A heat map over a grid of x and y, with a cross at its least point, which need not be one of the grid's."""
-    import altair as alt
-    import polars as pl
-
-    ends: dict[str, Any] = {}
-    scales: dict[str, Any] = {}
-    for column in (x, y):
-        places = sorted(frame[column].unique().to_list())
-        half = (places[1] - places[0]) / 2 if len(places) > 1 else 0.5
-        scales[column] = alt.Scale(domain=[places[0] - half, places[-1] + half], nice=False)
-        # Each reaches a little into the next, over the seams that drawing programs leave between cells.
-        to = pl.min_horizontal(pl.col(column) + 1.2 * half, pl.lit(places[-1] + half))
-        ends |= {f"{column}_from": pl.col(column) - half, f"{column}_to": to}
-    heat = (
-        alt.Chart(frame.with_columns(**ends))
-        .mark_rect()
-        .encode(
-            x=alt.X(f"{x}_from:Q", title=x, scale=scales[x]),
-            x2=f"{x}_to:Q",
-            y=alt.Y(f"{y}_from:Q", title=y, scale=scales[y]),
-            y2=f"{y}_to:Q",
-            color=alt.Color(f"{value}:Q", title=value, scale=alt.Scale(scheme="viridis", reverse=True)),
-        )
-    )
-    least = alt.Chart(pl.DataFrame({f"{x}_from": [best[0]], f"{y}_from": [best[1]]})).encode(
-        x=f"{x}_from:Q", y=f"{y}_from:Q"
-    )
-    halo = least.mark_point(shape="cross", size=150, filled=True, opacity=1, color="white")
-    return _finish(heat + halo + least.mark_point(shape="cross", size=70, filled=True, opacity=1, color="black"), title)
+    return finish(curves, title)
 
 
 def _every(frame: pl.DataFrame, column: str) -> list[float]:
@@ -275,45 +149,6 @@ def _round_depths(frame: pl.DataFrame, column: str) -> list[float]:
     depths = sorted(frame[column].unique().to_list())
     tens = [depth for depth in depths if depth == depths[0] or depth % 10 == 0]
     return tens if 3 <= len(tens) <= 12 else _every(frame, column)
-
-
-def p_scatter(
-    frame: pl.DataFrame,
-    x: str,
-    y: str,
-    alpha: float,
-    title: str,
-    axes: tuple[str, str],
-    outcomes: Sequence[str] = ("stays", "gained", "never", "reversed"),
-) -> Any:
-    """One dot a pair of systems by its two p-values, with the four quadrants at alpha.
-
-    `outcomes` names them: significant by both, by the second, by neither and by the first.
-    """
-    import altair as alt
-    import polars as pl
-
-    scale = alt.Scale(type="log", domain=[1e-6, 1])
-    dots = (
-        alt.Chart(frame)
-        .mark_circle(size=10, opacity=0.5)
-        .encode(
-            x=alt.X(f"{x}:Q", title=axes[0], scale=scale, axis=alt.Axis(grid=False)),
-            y=alt.Y(f"{y}:Q", title=axes[1], scale=scale, axis=alt.Axis(grid=False)),
-            color=alt.Color(
-                "outcome:N",
-                title=None,
-                scale=alt.Scale(
-                    domain=list(outcomes),
-                    range=[*COLOURS[:1], *COLOURS[5:6], PALE, *COLOURS[1:2]],
-                ),
-            ),
-        )
-    )
-    at = pl.DataFrame({"alpha": [alpha]})
-    down = alt.Chart(at).mark_rule(strokeDash=[4, 3]).encode(x="alpha:Q")
-    across = alt.Chart(at).mark_rule(strokeDash=[4, 3]).encode(y="alpha:Q")
-    return _finish(dots + down + across, title, 360, 360)
 
 
 def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int, title: str | None = None) -> Any:
@@ -351,112 +186,7 @@ def volatility(frame: pl.DataFrame, x: str, y: str, value: str, *, pooled: int, 
     if pooled in plain["across"].to_list():
         at = alt.Chart(pl.DataFrame({"across": [pooled], "up": [pooled]})).mark_rule(strokeDash=[4, 3])
         cells = cells + at.encode(x=across) + at.encode(y=up)
-    return _finish(cells, title, 420, 420)
-
-
-def many_lines(
-    frame: pl.DataFrame,
-    x: str,
-    y: str,
-    group: str,
-    title: str,
-    axes: tuple[str, str],
-    pooled: int,
-    emphasised: Sequence[str] = (),
-) -> Any:
-    """One thin line a system, its name on hover; the pool's depth as a dotted rule (LMC-depth Figs. 2 and 3).
-
-    Those `emphasised` are darker, so that the overall pattern can be seen.
-    """
-    import altair as alt
-    import polars as pl
-
-    encoded = {
-        "x": alt.X(f"{x}:Q", title=axes[0], axis=_axis(frame, x), scale=alt.Scale(nice=False)),
-        "y": alt.Y(f"{y}:Q", title=axes[1], scale=alt.Scale(zero=False)),
-        "detail": f"{group}:N",
-        "tooltip": [group, x, alt.Tooltip(f"{y}:Q", format=".4f")],
-    }
-    curves = (
-        alt.Chart(frame)
-        .mark_line(strokeWidth=1, opacity=0.35 if emphasised else 0.55, color=COLOURS[0])
-        .encode(**encoded)
-    )
-    if emphasised:
-        dark = frame.filter(pl.col(group).is_in(list(emphasised)))
-        curves = curves + alt.Chart(dark).mark_line(strokeWidth=2, color=COLOURS[6]).encode(**encoded)
-    rule = alt.Chart(pl.DataFrame({x: [pooled]})).mark_rule(strokeDash=[2, 2]).encode(x=f"{x}:Q")
-    return _finish(curves + rule, title)
-
-
-def boxes(frame: pl.DataFrame, x: str, group: str, title: str, axes: tuple[str, str]) -> Any:
-    """Box and whiskers from columns low, q1, median, q3, high, side by side, one colour a group.
-
-    A diamond is the mean, rings are the extremes (columns mean, min and max).
-    """
-    import altair as alt
-
-    base = alt.Chart(frame).encode(
-        x=alt.X(f"{x}:O", title=axes[0], axis=alt.Axis(labelAngle=0)), xOffset=alt.XOffset(f"{group}:N", sort=None)
-    )
-    colour = alt.Color(f"{group}:N", title=None, sort=None, legend=alt.Legend(symbolType="square"))
-    whiskers = base.mark_rule().encode(y=alt.Y("low:Q", title=axes[1]), y2="high:Q", color=colour)
-    box = base.mark_bar(size=14).encode(y="q1:Q", y2="q3:Q", color=colour, tooltip=list(frame.columns))
-    median = base.mark_tick(color="white", thickness=2, size=14).encode(y="median:Q")
-    mean = base.mark_point(color="black", shape="diamond", size=18, filled=True, opacity=1).encode(y="mean:Q")
-    ends = [base.mark_point(size=14, strokeWidth=1).encode(y=f"{end}:Q", color=colour) for end in ("min", "max")]
-    return _finish(alt.layer(whiskers, box, median, mean, *ends), title)
-
-
-def dots(frame: pl.DataFrame, x: str, y: str, title: str, axes: tuple[str, str]) -> Any:
-    """One dot a row, all its columns on hover."""
-    import altair as alt
-
-    chart = (
-        alt.Chart(frame)
-        .mark_circle(size=30, color=COLOURS[0])
-        .encode(x=alt.X(f"{x}:Q", title=axes[0]), y=alt.Y(f"{y}:Q", title=axes[1]), tooltip=list(frame.columns))
-    )
-    return _finish(chart, title)
-
-
-def score_bounds(
-    frame: pl.DataFrame, title: str, axes: tuple[str, str], *, final: tuple[float, float], points: pl.DataFrame
-) -> Any:
-    """Lower and upper bounds of a score by depth from two pools, and an estimate (LMC-gain Fig. 2).
-
-    Columns pool, bound, k, score; the last pool's lines are dotted, the first one's solid. The range at the last depth,
-    `final`, is shaded beyond it. `points` are names at the ends: of lines (LB, UB), and of regions A, B and C, whose
-    bound is `region`.
-    """
-    import altair as alt
-    import polars as pl
-
-    pools = list(dict.fromkeys(frame["pool"]))
-    end = max(frame["k"].to_list())
-    ticks = list(range(0, end + 1, max(1, end // 10)))
-    x = alt.X("k:Q", title=axes[0], scale=alt.Scale(domain=[0, 1.28 * end], nice=False), axis=alt.Axis(values=ticks))
-    y = alt.Y("score:Q", title=axes[1])
-    dashes = [[2, 3] if pool == pools[-1] else [1, 0] if pool == pools[0] else [6, 3] for pool in pools]
-    lines = (
-        alt.Chart(frame)
-        .mark_line(strokeWidth=1.8)
-        .encode(
-            x=x,
-            y=y,
-            detail="bound:N",
-            color=alt.Color("pool:N", title=None, scale=alt.Scale(domain=pools, range=COLOURS[: len(pools)])),
-            strokeDash=alt.StrokeDash("pool:N", title=None, scale=alt.Scale(domain=pools, range=dashes)),
-        )
-    )
-    band = alt.Chart(pl.DataFrame({"k": [end], "to": [1.06 * end], "score": [final[0]], "top": [final[1]]}))
-    shaded = band.mark_rect(color=COLOURS[-1], opacity=0.45).encode(x="k:Q", x2="to:Q", y="score:Q", y2="top:Q")
-    regions = alt.Chart(points.filter(pl.col("bound") == "region")).mark_text(
-        dx=26, align="left", fontSize=12, fontStyle="italic"
-    )
-    names = alt.Chart(points.filter(pl.col("bound") != "region")).mark_text(dx=5, align="left", fontSize=11)
-    label = {"x": x, "y": y, "text": "pool:N"}
-    return _finish(alt.layer(shaded, lines, regions.encode(**label), names.encode(**label)), title, 460, 300)
+    return finish(cells, title, 420, 420)
 
 
 def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
@@ -516,7 +246,7 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
         )
     )
     shown = alt.layer(lines, marks, *_names(data, "optimistic", up))
-    return _finish(shown, f"What the order of tied documents can do to {measure}", 520, 360)
+    return finish(shown, f"What the order of tied documents can do to {measure}", 520, 360)
 
 
 def confusion(frame: pl.DataFrame, source: str) -> Any:
@@ -552,7 +282,7 @@ def confusion(frame: pl.DataFrame, source: str) -> Any:
     text = base.mark_text(fontSize=12).encode(
         text="shown:N", color=alt.condition("datum.light", alt.value("white"), alt.value("black"))
     )
-    return _finish(cells + text, f"Human grades and labels of {source}", 360, 280)
+    return finish(cells + text, f"Human grades and labels of {source}", 360, 280)
 
 
 def score_scatter(frame: pl.DataFrame, axes: tuple[str, str]) -> Any:
@@ -584,7 +314,7 @@ def score_scatter(frame: pl.DataFrame, axes: tuple[str, str]) -> Any:
             description="tooltip:N",
         )
     )
-    return _finish(line + points, "Scores by people and by labels of the same documents", 360, 360)
+    return finish(line + points, "Scores by people and by labels of the same documents", 360, 360)
 
 
 # -- charts of the report -----------------------------------------------------------------------------------------
@@ -635,7 +365,7 @@ def svg(chart: Any, name: str) -> str:
 
     import vl_convert
 
-    spec = _in_xml(_whole(chart))
+    spec = as_xml_text(specification(chart))
     spec.pop("title", None)
     spec["config"] = {**spec.get("config", {}), **ON_PAGE}
     spec["padding"] = {"left": 24, "right": 16, "top": 5, "bottom": 5}  # the reader's font may be wider than ours
@@ -661,7 +391,7 @@ def _places(names: Sequence[str], what: str, *, slanted: bool = True) -> dict[st
         axis = alt.Axis(
             grid=False,
             values=list(range(1, n + 1)),
-            labelExpr=f"{json.dumps(_in_xml(list(names)))}[datum.value - 1]",
+            labelExpr=f"{json.dumps(as_xml_text(list(names)))}[datum.value - 1]",
             labelLimit=110,
             labelOverlap=False,
             ticks=False,
@@ -731,7 +461,7 @@ def ranges(frame: pl.DataFrame, measure: str) -> Any:
         _hit(frame, at, width, height),
     ]
     layers += _names(frame, "place", "score:Q")
-    return _finish(alt.layer(*layers), f"{measure} of each system, and the range it could have", width, height)
+    return finish(alt.layer(*layers), f"{measure} of each system, and the range it could have", width, height)
 
 
 def sounding(
@@ -795,7 +525,7 @@ def sounding(
     if difference:
         zero = alt.Chart(pl.DataFrame({"at": [0.0]})).mark_rule(color=COLOURS[7], strokeDash=[4, 3]).encode(x="at:Q")
         marks.insert(0, zero)
-    return _finish(alt.layer(*bars, *marks), title, 420, 30 * len(rows))
+    return finish(alt.layer(*bars, *marks), title, 420, 30 * len(rows))
 
 
 def rank_intervals(frame: pl.DataFrame, measure: str, topics: str, likely: str) -> Any:
@@ -842,7 +572,7 @@ def rank_intervals(frame: pl.DataFrame, measure: str, topics: str, likely: str) 
     marks = dots.mark_circle(size=min(60.0, (0.75 * step) ** 2), opacity=1)
     layers.append(marks.encode(x=across, y=down, color=colour, description="tooltip:N"))
     title = f"{measure}: the rank of each system, and the ranks it could have"
-    return _finish(alt.layer(*layers), title, 360 if n <= FEW else 620, int(n * step))
+    return finish(alt.layer(*layers), title, 360 if n <= FEW else 620, int(n * step))
 
 
 def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
@@ -875,7 +605,7 @@ def verdict_matrix(frame: pl.DataFrame, names: Sequence[str]) -> Any:
             ),
         )
     )
-    return _finish(boxes, "Which differences can be claimed", size, size)
+    return finish(boxes, "Which differences can be claimed", size, size)
 
 
 def topic_spread(frame: pl.DataFrame, measure: str) -> Any:
@@ -897,7 +627,7 @@ def topic_spread(frame: pl.DataFrame, measure: str) -> Any:
         base.mark_circle(color=COLOURS[0], size=0.6 * width**2, opacity=1, aria=False).encode(x=at, y="median:Q"),
         _hit(frame, at, WIDE, height).encode(href="link:N"),
     ]
-    return _finish(alt.layer(*layers), f"{measure} topic by topic", WIDE, height)
+    return finish(alt.layer(*layers), f"{measure} topic by topic", WIDE, height)
 
 
 def depth_lines(frame: pl.DataFrame, chosen: Sequence[str], measure: str, pooled: int) -> Any:
@@ -926,7 +656,7 @@ def depth_lines(frame: pl.DataFrame, chosen: Sequence[str], measure: str, pooled
     )
     rule = alt.Chart(pl.DataFrame({"depth": [max(pooled, 1)]})).mark_rule(strokeDash=[4, 3], aria=False)
     layers = [rest.encode(x=x, y=y, **tooltip), named.encode(x=x, y=y, **tooltip), rule.encode(x="depth:Q")]
-    return _finish(alt.layer(*layers), f"{measure} against depth", 450, 340)
+    return finish(alt.layer(*layers), f"{measure} against depth", 450, 340)
 
 
 def changed(frame: pl.DataFrame, measure: str) -> Any:
@@ -946,7 +676,7 @@ def changed(frame: pl.DataFrame, measure: str) -> Any:
     )
     zero = alt.Chart(pl.DataFrame({"percent": [0.0]})).mark_rule(strokeDash=[4, 3], aria=False).encode(y="percent:Q")
     shown = alt.layer(zero, dots, *_names(frame, "full", "percent:Q"))
-    return _finish(shown, f"{measure}: leaving each run out of the pool", 430, 260)
+    return finish(shown, f"{measure}: leaving each run out of the pool", 430, 260)
 
 
 def gained_and_lost(frame: pl.DataFrame, kinds: Sequence[str], topics: Sequence[str]) -> Any:
@@ -978,7 +708,7 @@ def gained_and_lost(frame: pl.DataFrame, kinds: Sequence[str], topics: Sequence[
         )
     )
     zero = alt.Chart(pl.DataFrame({"start": [0.0]})).mark_rule(aria=False).encode(y="start:Q")
-    return _finish(bars + zero, "Documents gained and lost in the first places", WIDE, 260)
+    return finish(bars + zero, "Documents gained and lost in the first places", WIDE, 260)
 
 
 def curves(frame: pl.DataFrame, axes: tuple[str, str], *, log: bool = False) -> Any:
@@ -998,4 +728,4 @@ def curves(frame: pl.DataFrame, axes: tuple[str, str], *, log: bool = False) -> 
         ),
     )
     marks = base.mark_circle(size=40, opacity=1).encode(description="tooltip:N")
-    return _finish(base.mark_line(aria=False) + marks, axes[1], 430, 260)
+    return finish(base.mark_line(aria=False) + marks, axes[1], 430, 260)

@@ -63,25 +63,27 @@ def hidings(
 ) -> list[Hiding]:
     """The backtests that fit what is unknown. `pool_depth` is 0 where it is not known; `teams` has one a run."""
     judged = documents.judged
-    found: list[Hiding] = []
+    all_hidings: list[Hiding] = []
     if pool_depth >= 2 and deeper:
         for level in sorted({max(1, round(share * pool_depth)) for share in LEVELS} - {pool_depth}):
             hidden = judged & (documents.pooled > level) & (documents.pooled <= pool_depth)
-            found.append(_hiding(f"{DEEPER}{level}", judged, hidden, level))
+            all_hidings.append(_hiding(f"{DEEPER}{level}", judged, hidden, level))
     if pool_depth >= 1 and outsiders:
         for fold in folds(contributing, teams, seed):
-            rest = _least_rank(documents, contributing & ~fold)
-            hidden = judged & (documents.pooled <= pool_depth) & (rest > pool_depth)
-            found.append(_hiding(LEFT_OUT, judged, hidden, pool_depth))
-    if not found:
+            rank_without_fold = _least_rank(documents, contributing & ~fold)
+            hidden = judged & (documents.pooled <= pool_depth) & (rank_without_fold > pool_depth)
+            all_hidings.append(_hiding(LEFT_OUT, judged, hidden, pool_depth))
+    if not all_hidings:
         rows = np.flatnonzero(judged)
         third = np.random.default_rng((seed, len(rows))).permutation(len(rows)) % FOLDS
         for fold_number in range(FOLDS):
             hidden = np.zeros(len(documents), dtype=bool)
             hidden[rows[third == fold_number]] = True
-            found.append(_hiding("a random third", judged, hidden, 0))
+            all_hidings.append(_hiding("a random third", judged, hidden, 0))
     level_of = documents.level
-    return [one for one in found if len(one.hidden) and (level_of[one.known] > 0).sum() >= FEWEST_RELEVANT]
+    return [
+        hiding for hiding in all_hidings if len(hiding.hidden) and (level_of[hiding.known] > 0).sum() >= FEWEST_RELEVANT
+    ]
 
 
 def _hiding(name: str, judged: Bools, hidden: Bools, depth: int) -> Hiding:
@@ -90,7 +92,7 @@ def _hiding(name: str, judged: Bools, hidden: Bools, depth: int) -> Hiding:
 
 def folds(contributing: Bools, teams: Sequence[str], seed: int) -> list[Bools]:
     """Contributing runs in a few groups, those of one team together; none where only one team contributed."""
-    names = list(dict.fromkeys(team for team, one in zip(teams, contributing, strict=True) if one))
+    names = list(dict.fromkeys(team for team, contributes in zip(teams, contributing, strict=True) if contributes))
     if len(names) < 2:
         return []
     folds = min(FOLDS, len(names))

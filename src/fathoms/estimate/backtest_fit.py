@@ -205,7 +205,7 @@ def calibrate(cases: Sequence[Case], selection: Selection = POOLED) -> Calibrati
     """What backtests say of one measure. Where the `selection` of what is judged says what share of a change comes
     true, backtests widen deviations only."""
     share = PRIOR_SHARE if selection.share is None else selection.share
-    found = Calibration(
+    calibration = Calibration(
         own=share,
         ideal=share,
         ideal_only=share,
@@ -221,12 +221,12 @@ def calibrate(cases: Sequence[Case], selection: Selection = POOLED) -> Calibrati
         selection=selection,
     )
     if not cases:
-        return found
+        return calibration
     widening, ideal_only_widening = _widening(cases)
     distance = float(np.mean([case.predicted.distance for case in cases]))
-    found = replace(found, widening=widening, ideal_only_widening=ideal_only_widening, distance=distance)
+    calibration = replace(calibration, widening=widening, ideal_only_widening=ideal_only_widening, distance=distance)
     if selection.share is not None:
-        return replace(found, spread=selection.spread)
+        return replace(calibration, spread=selection.spread)
     own, ideal = _came_true(cases)
     only, only_spread = _came_true_of_ideal(cases, ideal)
     model_error, plain_error = _errors(cases)
@@ -234,7 +234,7 @@ def calibrate(cases: Sequence[Case], selection: Selection = POOLED) -> Calibrati
     discount = selection.discount
     spread = float(np.std(shares)) if len(cases) > 1 else SHARE_SPREAD
     return replace(
-        found,
+        calibration,
         own=discount * own,
         ideal=discount * ideal,
         ideal_only=discount * only,
@@ -268,8 +268,8 @@ def _came_true(cases: Sequence[Case]) -> tuple[float, float]:
         cells += 2 * use.any(axis=0).sum()
     shares = np.full(2, PRIOR_SHARE)
     for _ in range(2):  # how noisy it is, is seen once shares are known
-        rest = change_squares - 2 * shares @ b + shares @ A @ shares
-        prior = max(rest / max(1.0, cells), TINY) / PRIOR_SPREAD**2
+        residual_squares = change_squares - 2 * shares @ b + shares @ A @ shares
+        prior = max(residual_squares / max(1.0, cells), TINY) / PRIOR_SPREAD**2
         shares = np.linalg.solve(A + prior * np.eye(2), b + prior * PRIOR_SHARE)
     own, ideal = np.clip(shares, 0.0, MOST_SHARE).tolist()
     return own, ideal
@@ -283,9 +283,9 @@ def _came_true_of_ideal(cases: Sequence[Case], otherwise: float) -> tuple[float,
         return otherwise, IDEAL_ONLY_SPREAD
     size = max(float(predicted @ predicted), TINY)
     share = min(max(float(predicted @ change) / size, 0.0), 1.0)
-    rest = change - share * predicted
+    residual = change - share * predicted
     topics = sum(int(case.predicted.of_ideal_only.any(axis=0).sum()) for case in cases)
-    spread = float(rest @ rest) / size
+    spread = float(residual @ residual) / size
     pooled = (topics * spread + IDEAL_ONLY_TOPICS * IDEAL_ONLY_SPREAD**2) / (topics + IDEAL_ONLY_TOPICS)
     return share, float(np.sqrt(pooled))
 
@@ -330,7 +330,7 @@ def _widening(cases: Sequence[Case]) -> tuple[Widening, Widening]:
             _, means, topics = parts(np.where(use, predicted.deviations, 0.0))
             squares[place].append(_squares(mean_error, means))
             squares[place + 1].append(_squares(topic_error, topics)[use[_moves(topics)]])
-    factors = [_factor(np.concatenate(one)) for one in squares]
+    factors = [_factor(np.concatenate(parts_squares)) for parts_squares in squares]
     return Widening(factors[0], factors[1]), Widening(factors[2], factors[3])
 
 

@@ -40,7 +40,7 @@ class Helper:
 
 
 def model_probabilities(
-    found: Candidates,
+    candidates: Candidates,
     judged: Bools,
     relevant: Bools,
     labels: Floats | None,
@@ -54,12 +54,12 @@ def model_probabilities(
     def labels_of(block: Block, first: int = 0) -> Floats | None:
         return None if labels is None else np.where(block.present[:, :, None], labels[block.number + first], np.nan)
 
-    known = _only(found, judged).block()
+    known = _only(candidates, judged).block()
     model: Model = RELEVANCE_MODELS[method](known, labels_of(known))
     learnt = model.fit(known.values(judged), known.values(relevant))
-    probability = np.zeros(len(found))
-    start, stop = between or (0, len(found.topics))
-    before, some = found.of_topics(start, stop)
+    probability = np.zeros(len(candidates))
+    start, stop = between or (0, len(candidates.topics))
+    before, some = candidates.of_topics(start, stop)
     for topics, first, part in _by_topics(some):
         block = part.block()
         guess = learnt.of(block, topics + start, labels_of(block, first + before))
@@ -67,10 +67,12 @@ def model_probabilities(
     return probability
 
 
-def read_labels(sources: Sequence[Any], found: Candidates, judged: Bools | None, notes: list[str]) -> Floats | None:
+def read_labels(
+    sources: Sequence[Any], candidates: Candidates, judged: Bools | None, notes: list[str]
+) -> Floats | None:
     """Labels of candidates, a column a source, nan where it has none."""
-    tables = [read_values(one) for one in sources]
-    return np.stack([_label_column(table, found, judged, notes) for table in tables], axis=1) if tables else None
+    tables = [read_values(source) for source in sources]
+    return np.stack([_label_column(table, candidates, judged, notes) for table in tables], axis=1) if tables else None
 
 
 def cross_fitted(sample: Sample, labels: Sequence[Any] = (), *, method: str = "fusion") -> Helper:
@@ -79,16 +81,16 @@ def cross_fitted(sample: Sample, labels: Sequence[Any] = (), *, method: str = "f
     Folds are topics that follow each other. Documents that no run has are expected not to be relevant: nothing is known
     of them but that.
     """
-    found, notes = sample.candidates, sample.notes
-    n, n_topics = len(found), sample.n_topics
+    candidates, notes = sample.candidates, sample.notes
+    n, n_topics = len(candidates), sample.n_topics
     judged, certain, relevant = sample.judged[:n], sample.certain[:n], sample.codes[:n] > JUDGED
-    values = read_labels(labels, found, judged, notes)
+    values = read_labels(labels, candidates, judged, notes)
     bounds = np.linspace(0, n_topics, min(FOLDS, n_topics) + 1).astype(int).tolist()
     probability = np.zeros(len(sample.topic))
     shares = np.zeros((n_topics, len(sample.qrels.levels)))
     for start, stop in pairwise(bounds):
-        use = certain | (judged & ((found.topic < start) | (found.topic >= stop)))
-        probability[:n] += model_probabilities(found, use, relevant, values, between=(start, stop), method=method)
+        use = certain | (judged & ((candidates.topic < start) | (candidates.topic >= stop)))
+        probability[:n] += model_probabilities(candidates, use, relevant, values, between=(start, stop), method=method)
         counts = np.bincount(sample.codes[:n][use & relevant] - JUDGED, minlength=shares.shape[1])
         counts[-1] += not counts.sum()  # nothing relevant yet: the greatest grade
         shares[start:stop] = counts / counts.sum()

@@ -215,12 +215,12 @@ def _parser(raw: bytes, separator: str | None, columns: tuple[str, ...], path: s
 def _of_cells(
     cells: dict[str, list[str]], places: list[int], path: str, number: str = "", text: str = "document"
 ) -> Table:
-    found = np.array(
+    numbers = np.array(
         [number_of(cell.encode(errors="replace")) for cell in cells[number]] if number else [0.0] * len(places)
     )
     topics, names = (byte_ids(cells[name], name, path, places) for name in ("topic", text))
-    table = Table(topics, names, found, path, lines=np.array(places))
-    wrong = np.flatnonzero(~np.isfinite(found))
+    table = Table(topics, names, numbers, path, lines=np.array(places))
+    wrong = np.flatnonzero(~np.isfinite(numbers))
     if wrong.size:
         row = int(wrong[0])
         raise table.error(row, f"expected a finite number as {number}, found {cells[number][row]!r}")

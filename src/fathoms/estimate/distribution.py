@@ -48,17 +48,17 @@ class PairSums:
         n_topics, k, _ = block.shape
         self.pairs = [(a, b) for a in range(k) for b in range(a)]
         self.n_topics = n_topics
-        found: list[tuple[NDArray[Any], ...]] = []
+        by_run: list[tuple[NDArray[Any], ...]] = []
         ranks = np.pad(block.rank, ((0, 0), (0, 0), (0, 1)))
         for a in range(1, k):
             column = block.column[:, a]
             ranks_b = np.take_along_axis(ranks[:, :a], column[:, None], axis=2).transpose(1, 0, 2)
             b, topic, place = np.nonzero(ranks_b)
             number = a * (a - 1) // 2 + b  # of the pair
-            found.append((number * n_topics + topic, topic, column[topic, place], place + 1, ranks_b[b, topic, place]))
+            by_run.append((number * n_topics + topic, topic, column[topic, place], place + 1, ranks_b[b, topic, place]))
         columns: list[Ints] = [np.empty(0, dtype=np.int64)] * 5
-        if found:
-            columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+        if by_run:
+            columns = [np.concatenate(parts) for parts in zip(*by_run, strict=True)]
         self.problem, self.topic, self.column, rank_a, rank_b = columns
         self.a, self.b = 1.0 / rank_a, 1.0 / rank_b
         counts = np.bincount(self.problem, minlength=max(1, len(self.pairs) * n_topics))

@@ -43,7 +43,7 @@ def document_effects(
     """For the sum of runs' scores with these weights; `scores` are what is expected of it by topic, and `share` is the
     part of what the model expects that comes true. Documents of other runs count too: they can grow R and ideal
     rankings."""
-    candidates, levels, max_grade = open_documents.found, open_documents.documents.levels, open_documents.max_grade
+    candidates, levels, max_grade = open_documents.candidates, open_documents.documents.levels, open_documents.max_grade
     systems = [candidates.names.index(run) for run in weights]
     signs = np.array(list(weights.values()))
     block = candidates.block()

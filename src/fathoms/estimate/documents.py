@@ -105,7 +105,7 @@ class Documents:
 
 
 def documents_of(
-    found: Candidates,
+    candidates: Candidates,
     codes: NDArray[np.int16],
     contributing: Bools,
     to_depth: int,
@@ -117,32 +117,32 @@ def documents_of(
     is the chance of being `inside` what is estimated, 1 by default."""
     from scipy.sparse import csc_matrix
 
-    reach, owner = found.least_ranks()
-    pooled, _ = found.least_ranks(contributing)
-    inside = np.ones(len(found)) if inside is None else inside
+    reach, owner = candidates.least_ranks()
+    pooled, _ = candidates.least_ranks(contributing)
+    inside = np.ones(len(candidates)) if inside is None else inside
     number = np.flatnonzero((codes >= JUDGED) | ((reach <= to_depth) & (inside > 0)))
-    row = np.full(len(found) + 1, -1, dtype=np.int32)
+    row = np.full(len(candidates) + 1, -1, dtype=np.int32)
     row[number] = np.arange(len(number), dtype=np.int32)
     rows, ranks = [], []
-    for place in found.place:
+    for place in candidates.place:
         here = row[place]
         shown = here >= 0
         rows.append(here[shown])
         ranks.append(np.nonzero(shown)[1] + 1.0)
     ends = np.cumsum([0, *map(len, rows)])
-    shape = (len(number), len(found.names))
+    shape = (len(number), len(candidates.names))
     matrix = csc_matrix((np.concatenate(ranks), np.concatenate(rows), ends), shape=shape).tocsr()
     return Documents(
         number,
-        found.topic[number].astype(np.int64),
+        candidates.topic[number].astype(np.int64),
         codes[number],
         reach[number],
         owner[number],
         pooled[number],
         matrix,
         np.zeros((len(number), 0)) if labels is None else labels[number],
-        found.depth,
-        len(found.topics),
+        candidates.depth,
+        len(candidates.topics),
         levels,
         inside[number],
     )

@@ -49,7 +49,7 @@ ByMeasure = dict[Measure, Floats]
 class DrawnSample:
     """A random sample, the documents it was drawn from, and those of the runs."""
 
-    found: DocumentTable
+    candidates: DocumentTable
     reach: Ints  # least rank of each of its documents
     documents: FrameDocuments
     elsewhere: Ints  # [topic, level]: judged documents that no run has
@@ -120,10 +120,10 @@ class DrawnSample:
         elsewhere = self.elsewhere.copy()
         # Deeper documents are taken as not relevant.
         n_topics = len(elsewhere)
-        elsewhere[:, 0] += np.bincount(self.found.topic, minlength=n_topics)
+        elsewhere[:, 0] += np.bincount(self.candidates.topic, minlength=n_topics)
         elsewhere[:, 0] -= np.bincount(documents.topic[own], minlength=n_topics)
         known = np.flatnonzero(documents.judged & own)
-        return Judging(self.found, documents, known, open_, elsewhere, self.max_grade)
+        return Judging(self.candidates, documents, known, open_, elsewhere, self.max_grade)
 
     def halves(self, split: int) -> tuple[DrawnSample, DrawnSample]:
         """Two that together are the whole; of each topic half of what is judged."""
@@ -132,8 +132,8 @@ class DrawnSample:
         rng = np.random.default_rng((self.seed, len(rows), split))
         order = rows[np.lexsort((rng.random(len(rows)), documents.topic[rows]))]
         first = (np.arange(len(order)) + split) % 2 == 0  # in turn, within topics
-        one, other = (self._of(chosen) for chosen in (order[first], order[~first]))
-        return one, other
+        first_half, second_half = (self._of(chosen) for chosen in (order[first], order[~first]))
+        return first_half, second_half
 
     def _of(self, judged: Ints) -> DrawnSample:
         documents = self.documents
@@ -145,9 +145,9 @@ class DrawnSample:
         part = replace(documents, codes=codes)
         if self.labelled:
             return replace(self, documents=part, elsewhere=elsewhere, rate=self.rate / 2)
-        known = np.zeros(len(self.found), dtype=bool)
+        known = np.zeros(len(self.candidates), dtype=bool)
         known[documents.number[judged[~documents.outside[judged]]]] = True
-        frame = pool_sampled(self.found, self.reach, known)
+        frame = pool_sampled(self.candidates, self.reach, known)
         if frame is None:
             return replace(self, documents=others_of(part, elsewhere), elsewhere=elsewhere, rate=self.rate / 2)
         inside = documents.inside.copy()

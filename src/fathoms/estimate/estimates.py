@@ -112,11 +112,11 @@ class Estimate:
 
     def inside(self, scores: Sequence[Scores]) -> Estimate:
         """The same with the exact score of each run, and inside the range that it has over all given documents."""
-        exact = np.stack([one.score for one in scores])
+        exact = np.stack([of_run.score for of_run in scores])
         moved = replace(self, draws=self.draws + (exact - self.score), point=self.point + (exact - self.score))
         if scores[0].low is None or scores[0].high is None:
             return replace(moved, score=exact)
-        low, high = (np.stack([getattr(one, end) for one in scores]) for end in ("low", "high"))
+        low, high = (np.stack([getattr(of_run, end) for of_run in scores]) for end in ("low", "high"))
         if not self.is_bounded:
             return replace(moved, score=exact, low=low, high=high)
         return replace(
@@ -180,14 +180,14 @@ class Estimates:
         self, groups: TopicGroups, level: float = LEVEL
     ) -> dict[tuple[str, str, str], tuple[float, float, float]]:
         """By run, group of topics and measure: the estimate and the ends of its interval."""
-        found: dict[tuple[str, str, str], tuple[float, float, float]] = {}
+        by_run_group_measure: dict[tuple[str, str, str], tuple[float, float, float]] = {}
         for group, places in groups.masks(self.topics).items():
             for measure, estimate in self.of_topics(places).by_measure.items():
                 point = estimate.point_means
                 low, high = interval(estimate.means, point, level)
                 for run, *values in zip(self.runs, point.tolist(), low.tolist(), high.tolist(), strict=True):
-                    found[run, group, measure.name] = (values[0], values[1], values[2])
-        return found
+                    by_run_group_measure[run, group, measure.name] = (values[0], values[1], values[2])
+        return by_run_group_measure
 
     def checked(self, measure: Measure, level: float = LEVEL) -> SelfCheck | None:
         """What the backtests say of this estimate; None where no hidden part moves a score."""
@@ -210,32 +210,32 @@ def run_estimates(
     for measure in measures:
         check_drawable(measure)
     experiment.needs_an_order("an estimate")
-    tables = [read_values(one, lenient=experiment.lenient) for one in labels]
+    tables = [read_values(source, lenient=experiment.lenient) for source in labels]
     experiment.prepare()
     qrels, names = experiment.qrels, experiment.by_content()  # so that neither their order nor their names matter
-    found = experiment.documents(names)
-    codes = found.codes
+    candidates = experiment.documents(names)
+    codes = candidates.codes
     if not (codes >= JUDGED).any():
         experiment.surveys()  # which says so if it is for want of a common topic
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
     pool, notes = experiment.pool_assumed(), list[str]()
     contributing = np.isin(names, pool.names)
     levels = distinct(np.append(qrels.levels, qrels.max_grade))
-    values = label_values(tables, found, codes >= JUDGED, notes)
+    values = label_values(tables, candidates, codes >= JUDGED, notes)
     frame = None
     if not pool.known:
-        frame = sampling_frame(found, None if values is None else np.asarray(~np.isnan(values).all(axis=1)))
-    longest = found.depth if frame is None else frame.depth
+        frame = sampling_frame(candidates, None if values is None else np.asarray(~np.isnan(values).all(axis=1)))
+    longest = candidates.depth if frame is None else frame.depth
     depths = {m: to_depth or suggested_depth(m, pool, longest, as_deep=frame is not None) for m in measures}
     deepest = max(depths.values())
     inside = None if frame is None or to_depth is not None else frame.inside
-    documents = documents_of(found, codes, contributing, deepest, levels, scaled(values), inside)
+    documents = documents_of(candidates, codes, contributing, deepest, levels, scaled(values), inside)
     elsewhere = judged_elsewhere(experiment, documents, levels)
     if frame is not None:
-        documents = documents_elsewhere(documents, found, qrels, values, tables, frame.labelled)
+        documents = documents_elsewhere(documents, candidates, qrels, values, tables, frame.labelled)
     work = _Work(
         experiment,
-        found,
+        candidates,
         documents,
         pool,
         contributing,
@@ -253,7 +253,19 @@ def run_estimates(
     assumed = experiment.options.pooled is None
     hidden = tuple(work.hidden) if frame is None else ()
     return Estimates(
-        *(given, found.topics, estimates, pool, assumed, work.selection, hidden, notes, frame, to_depth, open_documents)
+        *(
+            given,
+            candidates.topics,
+            estimates,
+            pool,
+            assumed,
+            work.selection,
+            hidden,
+            notes,
+            frame,
+            to_depth,
+            open_documents,
+        )
     )
 
 
@@ -272,7 +284,7 @@ class _Work:
     """What the steps of an estimate share."""
 
     experiment: BaseExperiment
-    found: DocumentTable
+    candidates: DocumentTable
     documents: Documents
     pool: AssumedPool
     contributing: Bools
@@ -301,7 +313,7 @@ class _Work:
             documents,
             self.pool_depth,
             self.contributing,
-            [teams.get(name, name) for name in self.found.names],
+            [teams.get(name, name) for name in self.candidates.names],
             deeper=bool((~within).any()),
             outsiders=bool(within.any()),
             seed=self.seed,
@@ -312,7 +324,7 @@ class _Work:
         """How the judged documents were chosen: backtests follow the pool, or there is none to follow."""
         if self.frame is not None:
             return SAMPLED
-        followed = all(one.depth for one in self.hidden) if self.hidden else self.pool_depth > 0
+        followed = all(hiding.depth for hiding in self.hidden) if self.hidden else self.pool_depth > 0
         if followed and self.contributing.sum() > 1:  # one run may look pooled for what others had judged
             beyond = self.documents.pooled > self.pool_depth
             beyond &= self.documents.reach <= self.to_depth
@@ -331,7 +343,9 @@ class _Work:
         trials = [*self.hidden, target]
         whole = fit_grades(documents, known, self.seed)
         models = [*self._map(partial(self._fit, whole), self.hidden), (whole, np.empty(0))]
-        drift = fit_drift(documents, [(one, logits) for one, (_, logits) in zip(self.hidden, models, strict=False)])
+        drift = fit_drift(
+            documents, [(hiding, logits) for hiding, (_, logits) in zip(self.hidden, models, strict=False)]
+        )
         pieces = _pieces(len(self.hidden), draws)
         measures = list(depths)
 
@@ -343,7 +357,7 @@ class _Work:
         scored = self._map(score, pieces)
         of_trial: list[dict[Measure, Prediction]] = []
         for place, trial in enumerate(trials):
-            parts = [one for (at, _), one in zip(pieces, scored, strict=True) if at == place]
+            parts = [of_piece for (at, _), of_piece in zip(pieces, scored, strict=True) if at == place]
             of_trial.append(self._predictions(measures, depths, trial, parts))
             for part in parts:
                 part.clear()  # there is a copy now, and there are many draws
@@ -354,14 +368,14 @@ class _Work:
                 (Case(predicted.pop(measure), truth[measure]), trial.name)
                 for predicted, truth, trial in zip(of_trial[:-1], truths, self.hidden, strict=True)
             ]
-            told = [(case, name) for case, name in cases if not case.predicted.fixed.all()]
-            calibration = calibrate([case for case, _ in told], self.selection)
+            informative = [(case, name) for case, name in cases if not case.predicted.fixed.all()]
+            calibration = calibrate([case for case, _ in informative], self.selection)
             predicted = of_trial[-1].pop(measure)
             drawn = calibration.draws(predicted, self.seed)
             point = calibration.point(predicted, drawn)
             check = self_check(calibration, measure)
             if check is not None:
-                check = replace(check, hidden=tuple(name for _, name in told))
+                check = replace(check, hidden=tuple(name for _, name in informative))
                 drawn = np.where(predicted.fixed, predicted.score, check.margins(drawn))
             estimates[measure] = Estimate(
                 measure, depths[measure], drawn, point, predicted.score, calibration, check=check
@@ -370,7 +384,9 @@ class _Work:
 
     def _open_documents(self, model: GradeModel, drift: Drift | None, target: Hiding) -> OpenDocuments:
         max_grade = self.experiment.qrels.max_grade
-        return OpenDocuments(self.found, self.documents, self.elsewhere, max_grade, model, drift, target, self.seed)
+        return OpenDocuments(
+            self.candidates, self.documents, self.elsewhere, max_grade, model, drift, target, self.seed
+        )
 
     def _of_sample(
         self, frame: SamplingFrame, depths: dict[Measure, int], draws: int
@@ -380,8 +396,8 @@ class _Work:
         assert isinstance(documents, FrameDocuments)
         max_grade, none = self.experiment.qrels.max_grade, calibrate([], SAMPLED)
         sample = DrawnSample(
-            self.found,
-            self.found.least_ranks()[0],
+            self.candidates,
+            self.candidates.least_ranks()[0],
             documents,
             self.elsewhere,
             frame.rate,
@@ -400,7 +416,7 @@ class _Work:
         own = others_of(documents, np.zeros_like(self.elsewhere))
         target = Hiding("what is unjudged", np.flatnonzero(own.judged), np.flatnonzero(~own.judged), 0, is_target=True)
         model = replace(model, documents=own)
-        return estimates, OpenDocuments(self.found, own, self.elsewhere, max_grade, model, None, target, self.seed)
+        return estimates, OpenDocuments(self.candidates, own, self.elsewhere, max_grade, model, None, target, self.seed)
 
     def _unchanged(self, depths: dict[Measure, int], draws: int) -> dict[Measure, Estimate]:
         """Everything is judged: the scores."""
@@ -423,10 +439,10 @@ class _Work:
     def _judging(self, known: Ints, open_: Ints) -> Judging:
         elsewhere = self.elsewhere.copy()
         # Deeper documents are taken as not relevant.
-        beyond = np.bincount(self.found.topic, minlength=len(elsewhere))
+        beyond = np.bincount(self.candidates.topic, minlength=len(elsewhere))
         beyond -= np.bincount(self.documents.topic[self.documents.reach < NOWHERE], minlength=len(elsewhere))
         elsewhere[:, 0] += beyond
-        return Judging(self.found, self.documents, known, open_, elsewhere, self.experiment.qrels.max_grade)
+        return Judging(self.candidates, self.documents, known, open_, elsewhere, self.experiment.qrels.max_grade)
 
     def _open(self, trial: Hiding, depth: int) -> Bools:
         """Which of a trial's hidden documents a measure's target reaches: in backtests all."""
@@ -449,14 +465,14 @@ class _Work:
         n = draws if trial.is_target else BACKTEST_DRAWS
         sampler = replace(model, documents=documents).sampler(trial.hidden, n, seed, part)
         levels = sampler.levels(drift.shifts(documents, trial.hidden, trial.depth, seed, part))
-        found: dict[Measure, tuple[Floats, Floats]] = {}
+        by_measure: dict[Measure, tuple[Floats, Floats]] = {}
         for depth in sorted(set(depths.values())):
             use = self._open(trial, depth)
             here = [m for m in measures if depths[m] == depth]
             judging = self._judging(trial.known, trial.hidden[use])
             for m, (scores, ideal_alone) in judging.scores(here, levels[:, use]).items():
-                found[m] = (scores, ideal_alone.sum(axis=0))
-        return [found[m] for m in measures]
+                by_measure[m] = (scores, ideal_alone.sum(axis=0))
+        return [by_measure[m] for m in measures]
 
     def _predictions(
         self,

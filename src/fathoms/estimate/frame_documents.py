@@ -100,7 +100,7 @@ class FrameDocuments(Documents):
 
 def documents_elsewhere(
     documents: Documents,
-    found: Candidates,
+    candidates: Candidates,
     qrels: Qrels,
     values: Floats | None,
     tables: Sequence[Table],
@@ -109,14 +109,14 @@ def documents_elsewhere(
     """The same documents, and those that no run has: the judged ones, and all `labelled` ones if so."""
     from scipy.sparse import csr_matrix, vstack
 
-    rows, judged_topic, candidate = found.judgments(qrels)
+    rows, judged_topic, candidate = candidates.judgments(qrels)
     beside = candidate < 0
     level = np.searchsorted(documents.levels, qrels.grades[rows[beside]])
     named = zip(judged_topic[beside].tolist(), qrels.documents[rows[beside]].tolist(), strict=True)
     codes = dict(zip(named, (JUDGED + level).tolist(), strict=True))
     labels: dict[tuple[int, bytes], Floats] = {}
     for column, table in enumerate(tables):
-        for key, value in _labels_elsewhere(table, found):
+        for key, value in _labels_elsewhere(table, candidates):
             if labelled:
                 codes.setdefault(key, UNJUDGED)
             if key in codes:
@@ -127,7 +127,7 @@ def documents_elsewhere(
         of_others[numbers[key]] = of_document
     n = len(codes)
     nowhere, none = np.full(n, NOWHERE), np.zeros(n, dtype=np.int64)
-    own = np.empty((len(found), 0)) if values is None else values
+    own = np.empty((len(candidates), 0)) if values is None else values
     both = scaled(np.concatenate([own[documents.number], of_others]))
     assert both is not None
     return FrameDocuments(
@@ -168,13 +168,13 @@ def others_of(documents: FrameDocuments, judged: Ints) -> FrameDocuments:
     )
 
 
-def _labels_elsewhere(table: Table, found: Candidates) -> Iterator[tuple[tuple[int, bytes], float]]:
+def _labels_elsewhere(table: Table, candidates: Candidates) -> Iterator[tuple[tuple[int, bytes], float]]:
     """Topics and documents that no run has, and their labels."""
     topics, topic = topics_of(table)
-    numbers = {name: number for number, name in enumerate(found.topics)}
+    numbers = {name: number for number, name in enumerate(candidates.topics)}
     of_topic = np.array([numbers.get(name, -1) for name in topics], dtype=np.int32)[topic]
     rows = np.flatnonzero(of_topic >= 0)
-    rows = rows[found.find_all(of_topic[rows], table.document[rows]) < 0]
+    rows = rows[candidates.find_all(of_topic[rows], table.document[rows]) < 0]
     names = zip(of_topic[rows].tolist(), table.document[rows].tolist(), strict=True)
     return zip(names, table.number[rows].tolist(), strict=True)
 

@@ -197,7 +197,7 @@ def _steps(level: Ints, top: int) -> list[int]:
     used = np.unique(level[level > 0])
     if len(used) > MOST_STEPS:
         used = np.unique(np.quantile(level[level > 0], np.linspace(0, 1, MOST_STEPS, endpoint=False), method="higher"))
-    return [int(one) for one in used] or [top]
+    return [int(level_used) for level_used in used] or [top]
 
 
 def _sampled(use: Ints, y: Floats, seed: int) -> tuple[Ints, Floats]:

@@ -104,7 +104,7 @@ def last_step(depths: Sequence[int], pool_depth: int, left_out: bool) -> Step | 
 
 def _of_run(measures: Sequence[Measure], full: Evidence, halfway: Evidence, parts: Sequence[Evidence]) -> Floats:
     """B, delta and the scores under all judgments and half of the depth of one run, [measure, 4, level, topic]."""
-    found = []
+    by_measure = []
     for measure in measures:
         # T is that of bounds=rm where there is one, and then nobody need wait for the exact range.
         rough = measure.replace(bounds="rm") if "bounds" in measure.params else measure
@@ -116,8 +116,8 @@ def _of_run(measures: Sequence[Measure], full: Evidence, halfway: Evidence, part
                 raise FathomsError(f"{measure.name} has no range, so there is nothing to estimate inside")
             B, delta, scale = ranged
             of_levels.append((B, delta, score / scale, half / scale))
-        found.append(np.array(of_levels).swapaxes(0, 1))
-    return np.array(found)
+        by_measure.append(np.array(of_levels).swapaxes(0, 1))
+    return np.array(by_measure)
 
 
 def known_cases(
@@ -133,12 +133,15 @@ def known_cases(
     qrels = experiment.qrels
     everything = np.ones(len(qrels), dtype=bool)
 
-    def one(name: str) -> Floats:
+    def cases_of_run(name: str) -> Floats:
         aligned = experiment.align(name, align)
         full, half, *parts = (with_judgments(aligned, qrels, some) for some in (everything, halfway, *kept(name)))
         return _of_run(measures, full, half, parts)
 
-    found = np.array(experiment.map(one, names, progress=progress))  # [run, measure, 4, level, topic]
-    cases = [Cases(*np.moveaxis(found[:, m], 0, 2)) for m in range(len(measures))]
+    values = np.array(experiment.map(cases_of_run, names, progress=progress))  # [run, measure, 4, level, topic]
+    cases = [Cases(*np.moveaxis(values[:, m], 0, 2)) for m in range(len(measures))]
     # A topic for which a score is not defined has nothing to compare.
-    return [one.of_topics(np.asarray(np.isfinite(one.B + one.delta + one.Y).all(axis=(0, 1)))) for one in cases]
+    return [
+        of_measure.of_topics(np.asarray(np.isfinite(of_measure.B + of_measure.delta + of_measure.Y).all(axis=(0, 1))))
+        for of_measure in cases
+    ]

@@ -95,11 +95,11 @@ def fit_logistic(
     for _ in range(STEPS):
         chance = expit(z)
         shared, coupling, own = _curvature(X, chance, prior, coefficients, topic, n_topics, effect_precision)
-        rest = y - chance
-        slope = X.T @ rest + prior.terms(coefficients)[1]
+        residual = y - chance
+        slope = X.T @ residual + prior.terms(coefficients)[1]
         slope_topics = np.zeros(n_topics)
         if has_effects:
-            slope_topics = np.bincount(topic, weights=rest, minlength=n_topics) - effect_precision * effects
+            slope_topics = np.bincount(topic, weights=residual, minlength=n_topics) - effect_precision * effects
         step = shared @ (slope - coupling @ slope_topics)
         step_topics = own * slope_topics - coupling.T @ step
         if max(np.abs(step).max(initial=0), np.abs(step_topics).max(initial=0)) < CLOSE:

@@ -50,13 +50,13 @@ class Outcomes:
         documents are in the order of their topics."""
         shared = (coefficients @ self.X.T).astype(np.float32)
         starts = np.flatnonzero(np.diff(self.topic, prepend=-1))
-        found = np.zeros(effects.shape[:-1])
+        by_topic = np.zeros(effects.shape[:-1])
         Z, y, weight = (values.astype(np.float32) for values in (self.Z, self.y, self.weight))
         for draw, here in enumerate(effects.astype(np.float32)):
             logits = shared[draw] + np.einsum("knq,nq->kn", here[:, self.topic], Z)
             terms = weight * (y * logits - np.logaddexp(np.float32(0), logits))
-            found[draw][:, self.topic[starts]] = np.add.reduceat(terms, starts, axis=1)
-        return found
+            by_topic[draw][:, self.topic[starts]] = np.add.reduceat(terms, starts, axis=1)
+        return by_topic
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +139,9 @@ def fit_mixed(
         close = CLOSE if settled or round_ == rounds - 1 else NEAR
         for _ in range(STEPS):
             chance = expit(offset + X @ coefficients + (Z * effects[topic]).sum(axis=1))
-            rest, curve = weight * (y - chance), weight * chance * (1 - chance)
-            slope = X.T @ rest - prior.precision * (coefficients - prior.mean)
-            slope_topics = _by_topic(Z * rest[:, None], topic, n_topics) - effects @ inverse
+            residual, curve = weight * (y - chance), weight * chance * (1 - chance)
+            slope = X.T @ residual - prior.precision * (coefficients - prior.mean)
+            slope_topics = _by_topic(Z * residual[:, None], topic, n_topics) - effects @ inverse
             shared, coupling, own = _curvature(X, Z, curve, topic, n_topics, prior, inverse)
             followed = slope_topics.ravel() @ coupling.reshape(slope_topics.size, -1)
             step = np.linalg.solve(shared, slope - followed)

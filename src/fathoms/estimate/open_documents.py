@@ -37,7 +37,7 @@ COUNTED = 20  # draws by which divisors are looked at
 class OpenDocuments:
     """The documents of the runs, and the model by which those that are not judged were drawn."""
 
-    found: DocumentTable
+    candidates: DocumentTable
     documents: Documents
     elsewhere: Ints  # [topic, level]: judged documents that are no candidates
     max_grade: float
@@ -104,21 +104,21 @@ class OpenDocuments:
         measure, calibration = estimate.measure, estimate.calibration
         margins = Margins() if estimate.check is None else estimate.check.margins
         documents, rows = self.documents, self.target.hidden
-        among = np.zeros(len(self.found), dtype=bool)
+        among = np.zeros(len(self.candidates), dtype=bool)
         among[judged] = True
         is_judged = among[documents.number[rows]]
         codes = documents.codes.copy()
         codes[rows[is_judged]] = JUDGED + self._levels[truth, is_judged]
         later = replace(documents, codes=codes)
         use = ~is_judged & (documents.reach[rows] <= estimate.to_depth)
-        places = [self.found.names.index(run) for run in weights]
-        found = replace(self.found, names=list(weights), place=self.found.place[places])
+        places = [self.candidates.names.index(run) for run in weights]
+        candidates = replace(self.candidates, names=list(weights), place=self.candidates.place[places])
         known = np.concatenate([self.target.known, rows[is_judged]])
-        now = Judging(found, later, known, rows[:0], self._with_deeper(), self.max_grade)
+        now = Judging(candidates, later, known, rows[:0], self._with_deeper(), self.max_grade)
         score = now.scores([measure], np.zeros((1, 0), dtype=np.int16))[measure][0][0]
         if not use.any():
             return 0.0
-        open_ = Judging(found, later, known, rows[use], self._with_deeper(), self.max_grade)
+        open_ = Judging(candidates, later, known, rows[use], self._with_deeper(), self.max_grade)
         drawn_levels = self._levels[:, use]
         if fit:
             drawn_levels = self._drawn(fit_grades(later, known, self.seed, self.model), later, rows[use])
@@ -129,7 +129,7 @@ class OpenDocuments:
         drawn = calibration.draws(predicted, self.seed)
         drawn = np.where(predicted.fixed, score, margins(drawn))
         if estimate.is_bounded:
-            ranges = [self._range(measure, codes, place, now.known_counts) for place in found.place]
+            ranges = [self._range(measure, codes, place, now.known_counts) for place in candidates.place]
             drawn = np.clip(drawn, *np.moveaxis(np.array(ranges), 1, 0))
         return float((drawn.mean(axis=2) @ np.array(list(weights.values()))).std(ddof=1))
 
@@ -137,12 +137,12 @@ class OpenDocuments:
         self, measure: Measure, codes: NDArray[np.int16], place: NDArray[np.int32], counts: Ints
     ) -> tuple[Floats, Floats]:
         """The possible range of a run's score by topic, with the documents judged as these codes say."""
-        of_all = np.append(self.found.codes, np.int16(PADDING))
+        of_all = np.append(self.candidates.codes, np.int16(PADDING))
         of_all[self.documents.number] = codes
-        n_topics = len(self.found.topics)
-        unjudged = self.found.topic[np.flatnonzero((of_all[:-1] == UNJUDGED) | (of_all[:-1] == NEGATIVE))]
+        n_topics = len(self.candidates.topics)
+        unjudged = self.candidates.topic[np.flatnonzero((of_all[:-1] == UNJUDGED) | (of_all[:-1] == NEGATIVE))]
         evidence = Evidence(
-            topics=self.found.topics,
+            topics=self.candidates.topics,
             codes=of_all[place],
             tied=np.zeros(place.shape, dtype=bool),
             lengths=(place >= 0).sum(axis=1),
@@ -158,7 +158,7 @@ class OpenDocuments:
 
     def _with_deeper(self) -> Ints:
         """Deeper documents are taken as not relevant."""
-        beyond = np.bincount(self.found.topic, minlength=len(self.elsewhere))
+        beyond = np.bincount(self.candidates.topic, minlength=len(self.elsewhere))
         beyond -= np.bincount(self.documents.topic, minlength=len(self.elsewhere))
         elsewhere: Ints = self.elsewhere.copy()
         elsewhere[:, 0] += beyond
@@ -166,7 +166,7 @@ class OpenDocuments:
 
     def unjudged(self, depth: int) -> Bools:
         """One a candidate: whether it is unjudged and reached."""
-        unjudged = np.zeros(len(self.found), dtype=bool)
+        unjudged = np.zeros(len(self.candidates), dtype=bool)
         unjudged[self.documents.number[self.reached(depth)]] = True
         return unjudged
 
@@ -176,7 +176,7 @@ class OpenDocuments:
         chances = self.chances.copy()
         chances[1:, rows] *= np.where(documents.reach[rows] <= depth, min(1.0, share), 0.0)
         chances[0, rows] = 1 - chances[1:, rows].sum(axis=0)
-        by_candidate = np.zeros((len(chances), len(self.found)))
+        by_candidate = np.zeros((len(chances), len(self.candidates)))
         by_candidate[0] = 1.0
         by_candidate[:, documents.number] = chances
         return by_candidate
@@ -184,5 +184,5 @@ class OpenDocuments:
     def expected_counts(self, chances: Floats) -> Floats:
         """[topic, level]: judged documents, and how many more of each level are to be expected among the candidates."""
         n_topics = len(self.elsewhere)
-        of_levels = [np.bincount(self.found.topic, of_level, n_topics) for of_level in chances]
+        of_levels = [np.bincount(self.candidates.topic, of_level, n_topics) for of_level in chances]
         return np.asarray(self.elsewhere + np.stack(of_levels, axis=1))

@@ -118,12 +118,12 @@ def chosen_alpha(alpha: Any) -> Alpha:
     """
     if isinstance(alpha, Alpha):
         return alpha
-    found = _ALPHA.fullmatch(str(alpha).replace(" ", ""))
+    match = _ALPHA.fullmatch(str(alpha).replace(" ", ""))
     try:
-        if found is None:
+        if match is None:
             raise ValueError
-        weight = float(found["constant"] or found["weight"] or 1.0)
-        power = 0.0 if found["constant"] else float(found["power"] or 1.0)
+        weight = float(match["constant"] or match["weight"] or 1.0)
+        power = 0.0 if match["constant"] else float(match["power"] or 1.0)
         if not 0 <= weight <= 1:
             raise ValueError
     except ValueError:

@@ -121,67 +121,71 @@ def relevance_probabilities(
     if method not in RELEVANCE_MODELS:
         raise FathomsError(f"{method} gives no probabilities of relevance; {' and '.join(RELEVANCE_MODELS)} do")
     experiment.needs_an_order("a model of relevance")
-    tables = [read_values(one, lenient=experiment.lenient) for one in labels]
+    tables = [read_values(source, lenient=experiment.lenient) for source in labels]
     experiment.prepare()
-    qrels, found = experiment.qrels, experiment.documents()
-    codes, judged, relevant = found.codes, found.judged, found.relevant
+    qrels, candidates = experiment.qrels, experiment.documents()
+    codes, judged, relevant = candidates.codes, candidates.judged, candidates.relevant
     notes: list[str] = []
     if not judged.any():
         experiment.surveys()  # which says so if it is for want of a common topic
         raise FathomsError(f"no document of the runs is judged in {qrels.source}, so there is nothing to learn from")
-    values = label_values(tables, found, judged, notes)
+    values = label_values(tables, candidates, judged, notes)
 
     def labels_of(block: Block, first: int = 0) -> Floats | None:
         return None if values is None else np.where(block.present[:, :, None], values[block.number + first], np.nan)
 
-    known = _only(found, judged).block()
+    known = _only(candidates, judged).block()
     model: Model = RELEVANCE_MODELS[method](known, labels_of(known))
     learnt = model.fit(known.values(judged), known.values(relevant))
-    probability = np.empty(len(found))
-    drawn = np.empty((samples if learnt.weight else 0, len(found)), dtype=np.float32)
-    for topics, first, part in _by_topics(found):
+    probability = np.empty(len(candidates))
+    drawn = np.empty((samples if learnt.weight else 0, len(candidates)), dtype=np.float32)
+    for topics, first, part in _by_topics(candidates):
         block = part.block()
         numbers = block.number[block.present] + first
         probability[numbers] = learnt.of(block, topics, labels_of(block, first))[block.present]
         if len(drawn):
             p = learnt.of(block, topics, labels_of(block, first), len(drawn), seed)
             drawn[:, numbers] = p[:, block.present]
-    reached = np.ones(len(found) + 1, dtype=bool)
+    reached = np.ones(len(candidates) + 1, dtype=bool)
     if to_depth is not None:
         reached[:] = False
-        reached[found.place[:, :, :to_depth]] = True
+        reached[candidates.place[:, :, :to_depth]] = True
     probability = np.where(judged, relevant, probability * reached[:-1])
     drawn = np.where(judged, relevant, drawn * reached[:-1]).astype(np.float32)
-    return RelevanceProbabilities(qrels, found, codes, probability, notes, drawn)
+    return RelevanceProbabilities(qrels, candidates, codes, probability, notes, drawn)
 
 
-def _only(found: Candidates, keep: Bools) -> Candidates:
+def _only(candidates: Candidates, keep: Bools) -> Candidates:
     """The same rankings with holes: places of all but some candidates are empty."""
-    return replace(found, place=np.where(np.append(keep, False)[found.place], found.place, -1))
+    return replace(candidates, place=np.where(np.append(keep, False)[candidates.place], candidates.place, -1))
 
 
-def _by_topics(found: Candidates) -> list[tuple[Ints, int, Candidates]]:
+def _by_topics(candidates: Candidates) -> list[tuple[Ints, int, Candidates]]:
     """A few topics at a time: their numbers, the number of their first candidate, and theirs alone."""
-    bounds = np.searchsorted(found.topic, np.arange(len(found.topics) + 1))
+    bounds = np.searchsorted(candidates.topic, np.arange(len(candidates.topics) + 1))
     widest = max(1, int(np.diff(bounds).max(initial=1)))
-    step = max(1, CELLS // (widest * len(found.names)))
+    step = max(1, CELLS // (widest * len(candidates.names)))
     parts = []
-    for start in range(0, len(found.topics), step):
-        stop = min(start + step, len(found.topics))
-        parts.append((np.arange(start, stop), *found.of_topics(start, stop)))
+    for start in range(0, len(candidates.topics), step):
+        stop = min(start + step, len(candidates.topics))
+        parts.append((np.arange(start, stop), *candidates.of_topics(start, stop)))
     return parts
 
 
-def label_values(tables: Sequence[Table], found: Candidates, judged: Bools | None, notes: list[str]) -> Floats | None:
+def label_values(
+    tables: Sequence[Table], candidates: Candidates, judged: Bools | None, notes: list[str]
+) -> Floats | None:
     """[candidate, table]: the values of several tables, nan where they have none; None without tables."""
     if not tables:
         return None
-    return np.stack([_label_column(table, found, judged, notes) for table in tables], axis=1)
+    return np.stack([_label_column(table, candidates, judged, notes) for table in tables], axis=1)
 
 
-def label_columns(tables: Sequence[Table], found: Candidates, judged: Bools | None, notes: list[str]) -> Floats | None:
+def label_columns(
+    tables: Sequence[Table], candidates: Candidates, judged: Bools | None, notes: list[str]
+) -> Floats | None:
     """The same with mean 0 and deviation 1 over the candidates that have a value, and 0 where there is none."""
-    return scaled(label_values(tables, found, judged, notes))
+    return scaled(label_values(tables, candidates, judged, notes))
 
 
 def scaled(values: Floats | None) -> Floats | None:
@@ -192,28 +196,31 @@ def scaled(values: Floats | None) -> Floats | None:
     return Scale(values[None], present)(values[None], present)[0]
 
 
-def _label_column(table: Table, found: Candidates, judged: Bools | None, notes: list[str]) -> Floats:
+def _label_column(table: Table, candidates: Candidates, judged: Bools | None, notes: list[str]) -> Floats:
     """The values of a table by candidate, nan where it has none. Where nothing is judged yet that is not said."""
     topics, topic = topics_of(table)
-    numbers = {name: number for number, name in enumerate(found.topics)}
+    numbers = {name: number for number, name in enumerate(candidates.topics)}
     of_topic = np.array([numbers.get(name, -1) for name in topics], dtype=np.int32)[topic]
     rows = np.flatnonzero(of_topic >= 0)
-    candidate = found.find_all(of_topic[rows], table.document[rows])
+    candidate = candidates.find_all(of_topic[rows], table.document[rows])
     rows, candidate = rows[candidate >= 0], candidate[candidate >= 0]
     if not len(rows):
         raise InputError(
             f"none of its {pluralise(len(table.number), 'document')} was retrieved: it has, for example, topic "
             f"{topics[0]} with document {table.document[0].decode(errors='replace')}, the runs have topic "
-            f"{found.topics[found.topic[0]]} with document {found.documents[0].decode(errors='replace')}",
+            f"{candidates.topics[candidates.topic[0]]} with document "
+            f"{candidates.documents[0].decode(errors='replace')}",
             table.source,
         )
-    label = np.full(len(found), np.nan)
+    label = np.full(len(candidates), np.nan)
     label[candidate] = table.number[rows]
     learnt_from = 0 if judged is None else int(judged[candidate].sum())
     notes += table.skipped
-    if len(rows) < len(found):
+    if len(rows) < len(candidates):
         of_them = "" if judged is None else f", {learnt_from:,} of them judged"
-        notes.append(f"{table.source}: values for {len(rows):,} of the {len(found):,} documents of the runs{of_them}")
+        notes.append(
+            f"{table.source}: values for {len(rows):,} of the {len(candidates):,} documents of the runs{of_them}"
+        )
     if judged is not None and not learnt_from:
         notes.append(f"{table.source}: none of its documents is judged, so there is nothing to learn from its values")
     return label

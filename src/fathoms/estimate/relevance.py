@@ -109,8 +109,8 @@ class Experts:
         n_topics = len(judged)
         counts = zip((judged & relevant).sum(axis=1).tolist(), (judged & ~relevant).sum(axis=1).tolist(), strict=True)
         table = np.zeros((n_topics, block.depth + 1))  # rank 0: not ranked
-        for row, (found, rejected) in zip(table, counts, strict=True):
-            row[1:] = rank_probabilities(found, rejected, block.depth)
+        for row, (n_relevant, n_rejected) in zip(table, counts, strict=True):
+            row[1:] = rank_probabilities(n_relevant, n_rejected, block.depth)
         reported, has_opinion = self._reported(block, table, self.labels)
         topic, column = np.nonzero(judged)
         y = relevant[topic, column]
@@ -205,8 +205,8 @@ def calibrate(reported: Floats, relevant: Bools, has_opinion: Bools, ridge: floa
     A, B = start.copy(), np.zeros(len(start))
     for _ in range(50):
         chance = expit(A + B * reported)
-        rest, weight = (target - chance) * use, chance * (1 - chance) * use
-        slope_a, slope_b = rest.sum(axis=0) - ridge * (A - start), (rest * reported).sum(axis=0) - ridge * B
+        residual, weight = (target - chance) * use, chance * (1 - chance) * use
+        slope_a, slope_b = residual.sum(axis=0) - ridge * (A - start), (residual * reported).sum(axis=0) - ridge * B
         aa, ab = weight.sum(axis=0) + ridge, (weight * reported).sum(axis=0)
         bb = (weight * reported**2).sum(axis=0) + ridge
         determinant = aa * bb - ab**2

@@ -129,15 +129,15 @@ def draw_on(experiment: BaseExperiment, design: Any, depth: int | None = None) -
     if listed is not None and listed.sampled is not None:
         experiment = _with_all_topics(experiment, listed)
     experiment.prepare()
-    qrels, found = experiment.qrels, experiment.documents()
+    qrels, candidates = experiment.qrels, experiment.documents()
     notes: list[str] = []
-    documents, topic, row = _together(found, qrels, listed, notes)
+    documents, topic, row = _together(candidates, qrels, listed, notes)
     judgment = qrels.lookup.find(keys.topic_keys(keys.document_keys(documents), topic.astype(np.int32)), documents)
     codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
     codes = np.where(codes >= JUDGED, codes, np.int16(UNJUDGED))
     if listed is None:
-        return _uniform(found, qrels, topic, codes, depth, notes)
-    return _listed(found, qrels, topic, codes, listed, row, notes)
+        return _uniform(candidates, qrels, topic, codes, depth, notes)
+    return _listed(candidates, qrels, topic, codes, listed, row, notes)
 
 
 def _with_all_topics(experiment: BaseExperiment, listed: SamplingDesign) -> BaseExperiment:
@@ -157,12 +157,12 @@ def _with_all_topics(experiment: BaseExperiment, listed: SamplingDesign) -> Base
 
 
 def _together(
-    found: Candidates, qrels: Qrels, listed: SamplingDesign | None, notes: list[str]
+    candidates: Candidates, qrels: Qrels, listed: SamplingDesign | None, notes: list[str]
 ) -> tuple[Text, Ints, Ints]:
     """Documents and topics of the runs, and then of the design and the judgments that no run has; and for each its row
     in the design, -1 where it is not listed."""
-    documents, topics = [found.documents], [found.topic.astype(np.int64)]
-    rows = [np.full(len(found), -1)]
+    documents, topics = [candidates.documents], [candidates.topic.astype(np.int64)]
+    rows = [np.full(len(candidates), -1)]
     if listed is not None:
         number = np.array([qrels.index.get(topic, -1) for topic in listed.topics], dtype=np.int32)[listed.topic]
         missing = int((number < 0).sum())
@@ -173,20 +173,20 @@ def _together(
         if missing:
             notes.append(f"{listed.source}: {pluralise(missing, 'document')} of topics without judgments left out")
         of_topic = np.flatnonzero(number >= 0)
-        at = found.find_all(number[of_topic], listed.documents[of_topic])
+        at = candidates.find_all(number[of_topic], listed.documents[of_topic])
         rows[0][at[at >= 0]] = of_topic[at >= 0]
         more = of_topic[at < 0]
         documents.append(listed.documents[more])
         topics.append(number[more].astype(np.int64))
         rows.append(more)
-    judged, topic, at = found.judgments(qrels)
+    judged, topic, at = candidates.judgments(qrels)
     new = np.flatnonzero(at < 0)
     if listed is not None and len(new):
         numbers = {name: i for i, name in enumerate(listed.topics)}
-        theirs = np.array([numbers.get(name, -1) for name in qrels.topics], dtype=np.int32)[topic[new]]
+        listed_topic = np.array([numbers.get(name, -1) for name in qrels.topics], dtype=np.int32)[topic[new]]
         document_keys = keys.document_keys(qrels.documents[judged[new]])
-        known = listed.lookup.find(keys.topic_keys(document_keys, theirs), qrels.documents[judged[new]])
-        new = new[(known < 0) | (theirs < 0)]
+        known = listed.lookup.find(keys.topic_keys(document_keys, listed_topic), qrels.documents[judged[new]])
+        new = new[(known < 0) | (listed_topic < 0)]
     documents.append(qrels.documents[judged[new]])
     topics.append(topic[new].astype(np.int64))
     rows.append(np.full(len(new), -1))
@@ -194,19 +194,19 @@ def _together(
 
 
 def _uniform(
-    found: Candidates, qrels: Qrels, topic: Ints, codes: NDArray[np.int16], depth: int | None, notes: list[str]
+    candidates: Candidates, qrels: Qrels, topic: Ints, codes: NDArray[np.int16], depth: int | None, notes: list[str]
 ) -> Sample:
     """Of each topic all documents of the runs, down to a depth, had the same chance."""
     inside = np.zeros(len(topic) + 1, dtype=bool)
-    inside[found.place[:, :, :depth]] = True
+    inside[candidates.place[:, :, :depth]] = True
     population = inside[:-1]
     judged = codes >= JUDGED
     _known_beside(judged & ~population, notes)
-    size = np.bincount(topic[population], minlength=len(found.topics))
-    drawn = np.bincount(topic[population & judged], minlength=len(found.topics))
+    size = np.bincount(topic[population], minlength=len(candidates.topics))
+    drawn = np.bincount(topic[population & judged], minlength=len(candidates.topics))
     stratum = np.where(population, 0, np.where(judged, 1, -1))
     return _finished(
-        found, qrels, topic, codes, population, stratum, np.where(population, topic, -1), size, drawn, None, notes
+        candidates, qrels, topic, codes, population, stratum, np.where(population, topic, -1), size, drawn, None, notes
     )
 
 
@@ -219,7 +219,7 @@ def _known_beside(beside: Bools, notes: list[str]) -> None:
 
 
 def _listed(
-    found: Candidates,
+    candidates: Candidates,
     qrels: Qrels,
     topic: Ints,
     codes: NDArray[np.int16],
@@ -233,14 +233,14 @@ def _listed(
     if design.sampled is not None:
         wanted = np.zeros(len(topic), dtype=bool)
         wanted[listed] = design.sampled[row[listed]]
-        _check_judged(wanted & ~judged, wanted, topic, found, design)
+        _check_judged(wanted & ~judged, wanted, topic, candidates, design)
         extra = sampled & ~wanted
         sampled = wanted
     else:
         extra = np.zeros(len(topic), dtype=bool)
     population = listed
     if design.sampled is None and design.probability is not None and not (listed & ~judged).any():
-        population = listed | (np.arange(len(topic)) < len(found))
+        population = listed | (np.arange(len(topic)) < len(candidates))
         notes.append(
             f"{design.source} lists judged documents only: the population is taken to be all documents of the runs"
         )
@@ -269,16 +269,16 @@ def _listed(
         probability[population & ~listed] = len(design) / (1 / design.probability).sum()
     stratum = _by_topic(topic, np.where(judged & (label < 0), len(design.strata), label))
     population = population & ~extra
-    return _finished(found, qrels, topic, codes, population, stratum, cell, size, drawn, probability, notes, own)
+    return _finished(candidates, qrels, topic, codes, population, stratum, cell, size, drawn, probability, notes, own)
 
 
-def _check_judged(missing: Bools, wanted: Bools, topic: Ints, found: Candidates, design: SamplingDesign) -> None:
+def _check_judged(missing: Bools, wanted: Bools, topic: Ints, candidates: Candidates, design: SamplingDesign) -> None:
     if missing.any():
         at = int(missing.argmax())
         raise FathomsError(
             f"{design.source}: {int(missing.sum()):,} of the {pluralise(int(wanted.sum()), 'sampled document')} "
-            f"{'is' if missing.sum() == 1 else 'are'} not judged yet, of topic {found.topics[topic[at]]} for example; "
-            "judge all of them, since those left out may differ from the others"
+            f"{'is' if missing.sum() == 1 else 'are'} not judged yet, of topic {candidates.topics[topic[at]]} for "
+            "example; judge all of them, since those left out may differ from the others"
         )
 
 
@@ -317,10 +317,10 @@ def _merged(cell: Ints, size: Ints, drawn: Ints, topic: Ints, notes: list[str]) 
     of_cell[cell[cell >= 0]] = topic[cell >= 0]
     target = np.arange(len(size))
     full = np.flatnonzero(drawn > 0)
-    for one in empty.tolist():  # strata, and few of them
-        same = full[of_cell[full] == of_cell[one]]
+    for stratum in empty.tolist():  # strata, and few of them
+        same = full[of_cell[full] == of_cell[stratum]]
         if len(same):
-            target[one] = same[np.abs(same - one).argmin()]
+            target[stratum] = same[np.abs(same - stratum).argmin()]
     notes.append(
         f"nothing was sampled from {pluralise(len(empty), 'stratum').replace('stratums', 'strata')} of a topic: what "
         "the nearest stratum of the topic says stands for them; where a topic has no sampled document at all, its "
@@ -346,7 +346,7 @@ def _cells(
 
 
 def _finished(
-    found: Candidates,
+    candidates: Candidates,
     qrels: Qrels,
     topic: Ints,
     codes: NDArray[np.int16],
@@ -373,7 +373,7 @@ def _finished(
     cell = np.where(probability < 1, cell, -1)
     own = probability if own is None else own
     weight = np.where(judged, 1 / np.where(own > 0, own, 1.0), 0.0)
-    return Sample(found, qrels, topic, codes, probability, stratum, cell, size, drawn, weight, notes)
+    return Sample(candidates, qrels, topic, codes, probability, stratum, cell, size, drawn, weight, notes)
 
 
 def share_relevant(sample: Sample, rel: Floats) -> Floats:

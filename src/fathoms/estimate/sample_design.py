@@ -36,6 +36,7 @@ MOST_LABELS, FIFTHS = 10, 5  # different labels that are strata of their own; pa
 LEAST_EXPECTED, GUESSED = 0.1, 4.0  # share of relevant documents in the strata at either end, and how many judged
 # documents that guess counts for
 NO_LABEL = "no label"
+KEEP = "Keep the file of the sample"
 STEP = 1e-6  # of shares, for slopes
 LEAST = 2  # sampled documents of a stratum, without which its variance is unknown
 
@@ -137,25 +138,25 @@ def run_sample(
         raise FathomsError(f"labels are for the designs score, probe and label, found {design}")
     experiment.needs_an_order("a sample")
     names, notes = list(experiment.contributing()), list[str]()
-    found, judged, relevant = _pool(experiment, names, depth)
+    population, judged, relevant = _pool(experiment, names, depth)
     rng = np.random.default_rng(experiment.options.seed)
     learnt_from = None if design == "label" and not judged.any() else judged
-    values = read_labels(labels, found, learnt_from, notes) if design in LABELLED else None
-    drawn = draw(found, judged, relevant, sample, design=design, per_topic=per_topic, rng=rng, labels=values)
+    values = read_labels(labels, population, learnt_from, notes) if design in LABELLED else None
+    drawn = draw(population, judged, relevant, sample, design=design, per_topic=per_topic, rng=rng, labels=values)
     if experiment.has_qrels and experiment.options.pooled is None:
         notes.append(experiment.pool_assumed().sentence)
-    order = _order(found, judged, drawn.sampled, rng)
+    order = _order(population, judged, drawn.sampled, rng)
     return SampledDocuments(
-        found.topics,
-        found.topic[order].astype(np.int64),
-        found.documents[order],
+        population.topics,
+        population.topic[order].astype(np.int64),
+        population.documents[order],
         drawn.names()[order].tolist(),
         drawn.probability[order],
         drawn.sampled[order],
         int((drawn.sampled & ~judged).sum()),
         len(names),
         notes,
-        saving_sentence(drawn, judged) if design == "label" else "",
+        saving_sentence(drawn, judged, KEEP) if design == "label" else "",
     )
 
 
@@ -175,7 +176,7 @@ class Draw:
 
 
 def draw(
-    found: Candidates,
+    population: Candidates,
     judged: Bools,
     relevant: Bools,
     n: int,
@@ -189,20 +190,20 @@ def draw(
     open_ = np.flatnonzero(~judged)
     if not len(open_):
         raise FathomsError("every document of the pool is judged already, so there is nothing to sample")
-    topic = found.topic[open_].astype(np.int64)
+    topic = population.topic[open_].astype(np.int64)
     cell = np.full(len(open_), -1, dtype=np.int64)
     expected: Floats | None = None
     if design in ("score", "probe"):
-        p = model_probabilities(found, judged, relevant, labels)[open_]
+        p = model_probabilities(population, judged, relevant, labels)[open_]
     if design == "probe":
-        chance = _proportional(np.sqrt(p * (1 - p) * _mean_inverse(found)[open_]), topic, n, per_topic)
+        chance = _proportional(np.sqrt(p * (1 - p) * _mean_inverse(population)[open_]), topic, n, per_topic)
         drawn = _systematic(chance, topic, rng, per_topic)
         label, bands = np.zeros(len(open_), dtype=np.int64), ["probe"]
     else:
         if design == "uniform":
             label, bands, rate = np.zeros(len(open_), dtype=np.int64), ["all"], np.ones(1)
         elif design == "depth":
-            label, bands, rate = depth_bands(found.least_ranks()[0][open_])
+            label, bands, rate = depth_bands(population.least_ranks()[0][open_])
         elif design == "label":
             if labels is None:
                 raise FathomsError("design label: draws by machine labels; give them with --labels FILE")
@@ -211,10 +212,10 @@ def draw(
             label, rate = whole[open_], np.sqrt(expected * (1 - expected))
         else:
             label, bands, rate = score_bands(p)
-        cell, chance, drawn = _stratified(topic, label, rate, len(found.topics), n, per_topic, rng)
-    probability, sampled = np.ones(len(found)), judged.copy()
+        cell, chance, drawn = _stratified(topic, label, rate, len(population.topics), n, per_topic, rng)
+    probability, sampled = np.ones(len(population)), judged.copy()
     probability[open_], sampled[open_] = chance, drawn
-    strata, cells = np.full((2, len(found)), -1, dtype=np.int64)
+    strata, cells = np.full((2, len(population)), -1, dtype=np.int64)
     strata[open_], cells[open_] = label, cell
     return Draw(bands, strata, cells, probability, sampled, expected)
 
@@ -223,24 +224,24 @@ def _pool(experiment: BaseExperiment, names: list[str], depth: int | None) -> tu
     """The documents to draw from, which of them are judged, and which relevant."""
     if not experiment.has_qrels:
         runs = {name: experiment.run(name) for name in names}
-        found = candidates(runs, depth, experiment.options.ties, experiment.options.used_precision)
-        none = np.zeros(len(found), dtype=bool)
-        return found, none, none
+        population = candidates(runs, depth, experiment.options.ties, experiment.options.used_precision)
+        none = np.zeros(len(population), dtype=bool)
+        return population, none, none
     experiment.prepare()
-    found = experiment.documents(names, depth)
-    return found, *found.judged_by(experiment.qrels)
+    population = experiment.documents(names, depth)
+    return population, *population.judged_by(experiment.qrels)
 
 
-def _ranks(found: Candidates) -> tuple[Ints, Ints]:
+def _ranks(population: Candidates) -> tuple[Ints, Ints]:
     """For every place of a ranking that holds a document: its number and its rank."""
-    _, _, column = np.nonzero(found.place >= 0)
-    return found.place[found.place >= 0].astype(np.int64), column + 1
+    _, _, column = np.nonzero(population.place >= 0)
+    return population.place[population.place >= 0].astype(np.int64), column + 1
 
 
-def _mean_inverse(found: Candidates) -> Floats:
+def _mean_inverse(population: Candidates) -> Floats:
     """The mean over runs of 1 / rank, 0 where a run does not have the document."""
-    number, rank = _ranks(found)
-    return row_sums(number, 1 / rank, len(found)) / len(found.names)
+    number, rank = _ranks(population)
+    return row_sums(number, 1 / rank, len(population)) / len(population.names)
 
 
 def depth_bands(best: Ints) -> tuple[Ints, list[str], Floats]:
@@ -329,8 +330,8 @@ def as_good_as(sizes: Ints, drawn: Ints, chance: Floats) -> tuple[int, int]:
     return equivalent(weight, mean * (1 - mean)), equivalent(of_stratum, influence)
 
 
-def saving_sentence(drawn: Draw, judged: Bools) -> str:
-    """What strata by label save, in words."""
+def saving_sentence(drawn: Draw, judged: Bools, keep: str) -> str:
+    """What strata by label save, in words; `keep` says how to keep the file of the sample."""
     assert drawn.chance is not None
     n = len(drawn.strata)
     open_ = drawn.stratum >= 0
@@ -343,7 +344,7 @@ def saving_sentence(drawn: Draw, judged: Bools) -> str:
     return (
         f"Drawn by label, {'; '.join(parts)}. By what {known} let one expect, these {int(taken.sum()):,} say as much "
         f"of how many documents are relevant as {share:,} drawn from all at random, and as much of kappa as "
-        f"{of_kappa:,}. Keep the file of the sample: `labels --sampled` and `predict --sampled` need its probabilities."
+        f"{of_kappa:,}. {keep}: `labels --sampled` and `predict --sampled` need its probabilities."
     )
 
 
@@ -466,9 +467,9 @@ def _systematic(chance: Floats, topic: Ints, rng: np.random.Generator, per_topic
     return drawn
 
 
-def _order(found: Candidates, judged: Bools, sampled: Bools, rng: np.random.Generator) -> Ints:
+def _order(population: Candidates, judged: Bools, sampled: Bools, rng: np.random.Generator) -> Ints:
     """Documents to judge first, topic by topic and in a random order there, so that judges cannot tell strata; then
     those that are judged, then the rest."""
     kind = np.where(sampled & ~judged, 0, np.where(judged, 1, 2))
-    inside = np.where(kind == 0, rng.random(len(found)), 0.0)
-    return np.lexsort((found.documents, inside, found.topic, kind))
+    inside = np.where(kind == 0, rng.random(len(population)), 0.0)
+    return np.lexsort((population.documents, inside, population.topic, kind))

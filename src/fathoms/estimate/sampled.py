@@ -121,16 +121,16 @@ class _Work:
             known = table[self.sample.codes]
             guess = np.zeros(len(known)) if self.helper is None else self.helper.gains(self.topic, table)
             kept[key] = known, guess
-        found: tuple[Floats, Floats] = kept[key]
-        return found
+        known_and_predicted: tuple[Floats, Floats] = kept[key]
+        return known_and_predicted
 
     def total(self, table: Floats) -> _Total:
         """How many documents have the gain, where gains are 0 and 1."""
         key = ("total", table.tobytes())
         if key not in self.errors.kept:
             self.errors.kept[key] = _composite(self, *self.gains(table))
-        found: _Total = self.errors.kept[key]
-        return found
+        total_of_gain: _Total = self.errors.kept[key]
+        return total_of_gain
 
     def estimated(self, known: Floats, predicted: Floats) -> Floats:
         """Each document's gain as the sample estimates it, unbiased."""
@@ -190,15 +190,17 @@ def _counted(work: _Work, measure: R | NumRel | NumRelRet) -> Estimate:
     known, predicted = work.gains(table)
     gain = work.estimated(known, predicted)
     n = measure.depth_read(work.evidence)
-    none, one = np.zeros(work.sample.n_topics), np.ones((work.sample.n_topics, n))
+    none, ones = np.zeros(work.sample.n_topics), np.ones((work.sample.n_topics, n))
     if isinstance(measure, NumRel):
         value, slope = work.totals(gain), np.ones(len(known))
     elif isinstance(measure, NumRelRet):
-        value, slope = work.ranked(gain, n).sum(axis=1), work.by_document(one, none)
+        value, slope = work.ranked(gain, n).sum(axis=1), work.by_document(ones, none)
     else:
-        slope = work.by_document(one, none)
-        found = work.ranked(gain, n).sum(axis=1)
-        return _divided(work, found, slope * (known - predicted), slope, [work.total(table)], lambda totals: totals[0])
+        slope = work.by_document(ones, none)
+        relevant = work.ranked(gain, n).sum(axis=1)
+        return _divided(
+            work, relevant, slope * (known - predicted), slope, [work.total(table)], lambda totals: totals[0]
+        )
     return work.finish(value, slope * (known - predicted), slope)
 
 
@@ -237,11 +239,11 @@ def _composite(work: _Work, known: Floats, predicted: Floats) -> _Total:
     varies = part * float(sure.std() / sure.mean()) if sure.any() else 0.0
     square = min(max(float(off), least**2, varies**2), MOST_ERROR**2) * model**2
     share = np.where(variance > 0, ratio(square, square + variance), 1.0)
-    rest = (1 - share) * model
-    agreed = ((1 - share) * direct).sum() / max(float(rest.sum()), 1e-300)
-    both = np.maximum(share * direct + rest * min(max(agreed, 0.25), 4.0), 0.1 * model)
+    from_model = (1 - share) * model
+    agreed = ((1 - share) * direct).sum() / max(float(from_model.sum()), 1e-300)
+    both = np.maximum(share * direct + from_model * min(max(agreed, 0.25), 4.0), 0.1 * model)
     error = np.minimum(ratio(np.sqrt(share * variance), both), MOST_ERROR)
-    answer = rest / rest.sum() if rest.any() else rest
+    answer = from_model / from_model.sum() if from_model.any() else from_model
     return _Total(sure, both, error, share, answer, known - predicted)
 
 
@@ -274,8 +276,8 @@ def _divided(
         together = float((slope * total.answer).sum())
         on_all = on_all + (slope * total.share + (1 - total.share) * together)[work.topic] * total.residual
         own = np.maximum(own, np.abs(above) * spread * np.sqrt(1 - total.share))
-    found = work.finish(above * mean, on_topic, effect * mean[work.topic])
-    return found._replace(on_all=on_all[work.sample.chosen], own=own, bounded=work.helper is not None)
+    estimate = work.finish(above * mean, on_topic, effect * mean[work.topic])
+    return estimate._replace(on_all=on_all[work.sample.chosen], own=own, bounded=work.helper is not None)
 
 
 def _inverse(
@@ -374,18 +376,18 @@ def _infndcg(work: _Work, measure: NormalisedSum) -> Estimate:
     discounts = measure.weight(n)
     w, gain = work.ranked(sample.stratum_weight, n), work.ranked(known, n) * discounts
     strata = _ranked_strata(work, n)
-    found, influence = np.zeros(len(gain)), np.zeros(gain.shape)
+    gained, influence = np.zeros(len(gain)), np.zeros(gain.shape)
     for number in range(int(sample.stratum.max(initial=0)) + 1):
         here = strata == number
         docs, seen = here.sum(axis=1), (w * here).sum(axis=1)
         mean = ratio((w * gain * here).sum(axis=1), seen)
-        found += docs * mean
+        gained += docs * mean
         influence += here * ratio(docs.astype(np.float64), seen)[:, None] * (gain - mean[:, None])
     steps = measure.steps(work.evidence).tolist()
     of_gain = np.stack([work.totals(sample.stratum_weight * (known == step)) for step in steps], axis=1)
     layers = np.cumsum(np.floor(of_gain + HALF)[:, ::-1], axis=1)[:, ::-1]  # rounded gain by gain, as sample_eval does
     ideal = _ideal(measure, layers) @ measure.thickness(work.evidence)
-    value, usual = ratio(found, ideal), work.usual_gain(known)
+    value, usual = ratio(gained, ideal), work.usual_gain(known)
     floor = np.where(ideal > 0, ideal, measure.weight(1)[0] * usual)
     # One document more of a gain is one more in each layer up to it.
     each = measure.weight(int(layers.max(initial=0.0)) + 1)[np.maximum(layers.astype(np.int64) - 1, 0)]
@@ -414,14 +416,14 @@ def _ap(work: _Work, measure: AP | infAP) -> Estimate:
     slope = work.by_document(precision + _below(y / rank), np.zeros(len(y)))
     above = (y * precision).sum(axis=1)
     totals = [work.total(table)]
-    found = _divided(
+    estimate = _divided(
         work, above, slope * (known - predicted), slope, totals, lambda numbers: _norm(measure, numbers[0])
     )
     # Pairs of sampled documents: by Hoeffding's decomposition, the products of their own variances.
     p = work.sample.probability
     alone = work.ranked(np.where(work.sample.judged, (1 - p) / p**2 * (known - predicted) ** 2, 0.0), n)
     inverse = _inverse(totals, lambda numbers: _norm(measure, numbers[0]), [0.0])[0]
-    return found._replace(more=(alone * _above(alone) / rank**2).sum(axis=1) * inverse**2)
+    return estimate._replace(more=(alone * _above(alone) / rank**2).sum(axis=1) * inverse**2)
 
 
 def _ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
@@ -431,7 +433,7 @@ def _ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
     slope = work.by_document(
         np.broadcast_to(measure.weight(n), (work.sample.n_topics, n)), np.zeros(work.sample.n_topics)
     )
-    found = (work.ranked(work.estimated(known, predicted), n) * measure.weight(n)).sum(axis=1)
+    gained = (work.ranked(work.estimated(known, predicted), n) * measure.weight(n)).sum(axis=1)
     levels, thickness = measure.level_gains(work.evidence), measure.thickness(work.evidence)
     layers = [
         work.total(code_table((levels >= step).astype(np.float64))) for step in measure.steps(work.evidence).tolist()
@@ -443,7 +445,7 @@ def _ndcg(work: _Work, measure: NormalisedSum) -> Estimate:
         return _ideal(measure, nested) @ thickness
 
     return _divided(
-        work, found, slope * (known - predicted), slope * work.usual_gain(known), layers, ideal, measure.k is not None
+        work, gained, slope * (known - predicted), slope * work.usual_gain(known), layers, ideal, measure.k is not None
     )
 
 

@@ -54,11 +54,11 @@ class SamplingFrame:
         return round(float(self.inside.sum()))
 
 
-def sampling_frame(found: DocumentTable, has_label: Bools | None) -> SamplingFrame | None:
+def sampling_frame(table: DocumentTable, has_label: Bools | None) -> SamplingFrame | None:
     """None where what is judged does not look like a random sample, or too little is known to say."""
-    judged = found.judged
-    reach, _ = found.least_ranks()
-    if has_label is None and len(found.names) < SEVERAL:
+    judged = table.judged
+    reach, _ = table.least_ranks()
+    if has_label is None and len(table.names) < SEVERAL:
         return None
     if has_label is not None:
         beside = ~has_label & (reach <= np.max(reach[has_label], initial=0))
@@ -69,16 +69,16 @@ def sampling_frame(found: DocumentTable, has_label: Bools | None) -> SamplingFra
                 return None
             inside = np.where(judged | has_label, 1.0, 0.0)
             return SamplingFrame(rate, inside, int(reach[inside > 0].max()), True)
-    if not _even(found, judged, np.ones(len(reach), dtype=bool), reach):
+    if not _even(table, judged, np.ones(len(reach), dtype=bool), reach):
         return None
-    return pool_sampled(found, reach, judged)
+    return pool_sampled(table, reach, judged)
 
 
-def pool_sampled(found: DocumentTable, reach: Ints, judged: Bools) -> SamplingFrame | None:
+def pool_sampled(table: DocumentTable, reach: Ints, judged: Bools) -> SamplingFrame | None:
     """The pool of which judged documents look like a random sample, from the least ranks and judged shares of all."""
     band = np.searchsorted(EDGES, reach, side="left")
     n_bands = int(band.max()) + 1
-    of_runs = np.minimum(np.log2(found.held_by).astype(np.int64), MOST_RUNS)
+    of_runs = np.minimum(np.log2(table.held_by).astype(np.int64), MOST_RUNS)
     cells = of_runs * n_bands + band
     n, y = (
         np.bincount(cells[chosen], minlength=(MOST_RUNS + 1) * n_bands).reshape(-1, n_bands).astype(np.float64)
@@ -93,15 +93,15 @@ def pool_sampled(found: DocumentTable, reach: Ints, judged: Bools) -> SamplingFr
     return SamplingFrame(rate, inside, int(reach[inside > 0].max()), False)
 
 
-def _even(found: DocumentTable, judged: Bools, among: Bools, reach: Ints) -> bool:
+def _even(table: DocumentTable, judged: Bools, among: Bools, reach: Ints) -> bool:
     """Whether a share of the first documents is judged, no more of those that many runs have than of those that few
     have, and no more of the very first than of the next."""
-    shared = among & (found.held_by > 1)  # what a single run has may never have been in a pool
+    shared = among & (table.held_by > 1)  # what a single run has may never have been in a pool
     first = shared & (reach <= FIRST)
     if not first.any():
         return False
-    held, size = np.unique(found.held_by[first], return_counts=True)
-    many = found.held_by >= held[np.abs(np.cumsum(size[::-1])[::-1] - first.sum() / 2).argmin()]  # half of them, about
+    held, size = np.unique(table.held_by[first], return_counts=True)
+    many = table.held_by >= held[np.abs(np.cumsum(size[::-1])[::-1] - first.sum() / 2).argmin()]  # half of them, about
     earlier = first & (reach <= EARLIER)
     return _alike(judged[first & many], judged[first & ~many], EVEN_BY_RUNS) and _alike(
         judged[earlier], judged[first & ~earlier], EVEN_BY_RANK

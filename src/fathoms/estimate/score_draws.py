@@ -35,18 +35,18 @@ SAMPLES = 100  # of the model's coefficients
 class SampledJudgments:
     """Draws of what complete judgments may say: each gives all candidates a code, and topics their counts."""
 
-    def __init__(self, found: RelevanceProbabilities, seed: int) -> None:
-        grades, shares = found.grades
+    def __init__(self, probabilities: RelevanceProbabilities, seed: int) -> None:
+        grades, shares = probabilities.grades
         self.seed = seed
         # The last code is where -1 points.
-        self.codes = np.append(np.maximum(found.codes, JUDGED), PADDING).astype(np.int16)
-        self.open = np.flatnonzero(~found.judged)
-        believed = found.samples if len(found.samples) else found.probability[None, :]
+        self.codes = np.append(np.maximum(probabilities.codes, JUDGED), PADDING).astype(np.int16)
+        self.open = np.flatnonzero(~probabilities.judged)
+        believed = probabilities.samples if len(probabilities.samples) else probabilities.probability[None, :]
         self.chance = believed[:, self.open]
-        self.topic = found.candidates.topic[self.open].astype(np.int64)
-        self.level = np.searchsorted(found.levels, grades)
+        self.topic = probabilities.candidates.topic[self.open].astype(np.int64)
+        self.level = np.searchsorted(probabilities.levels, grades)
         self.up_to = np.cumsum(shares)[:-1]
-        self.counts = found.counts.copy()
+        self.counts = probabilities.counts.copy()
         self.counts[:, 0] += np.bincount(self.topic, minlength=len(self.counts))  # not relevant until drawn
 
     def draw(self, first: int, last: int) -> tuple[NDArray[np.int16], Ints]:
@@ -95,7 +95,7 @@ def drawable(measure: Measure) -> bool:
 
 
 def drawn_scores(
-    found: RelevanceProbabilities,
+    probabilities: RelevanceProbabilities,
     runs: Sequence[str],
     measures: Sequence[Measure],
     draws: int,
@@ -106,36 +106,36 @@ def drawn_scores(
     """Scores [draw, run, topic] of each measure; about `cells` places are worked on at a time."""
     for measure in measures:
         check_drawable(measure)
-    sampled = SampledJudgments(found, seed)
-    n_topics = len(found.qrels.topics)
+    sampled = SampledJudgments(probabilities, seed)
+    n_topics = len(probabilities.qrels.topics)
     scores = {measure: np.empty((draws, len(runs), n_topics)) for measure in measures}
-    step = max(1, cells // max(1, n_topics * found.candidates.depth))
+    step = max(1, cells // max(1, n_topics * probabilities.candidates.depth))
     for first in range(0, draws, step):
         last = min(first + step, draws)
         codes, counts = sampled.draw(first, last)
         for number, run in enumerate(runs):
-            place = found.place[run]
+            place = probabilities.place[run]
             for measure in measures:
                 width = place.shape[1]
                 if measure.k is not None and measure.cutoff != "recall":
                     width = min(int(measure.k), width)
-                evidence = _stacked(found, place, codes[:, place[:, :width]], counts)
+                evidence = _stacked(probabilities, place, codes[:, place[:, :width]], counts)
                 scores[measure][first:last, number] = measure.value(evidence).reshape(-1, n_topics)
     return scores
 
 
 def _stacked(
-    found: RelevanceProbabilities, place: NDArray[np.int32], codes: NDArray[np.int16], counts: Ints
+    probabilities: RelevanceProbabilities, place: NDArray[np.int32], codes: NDArray[np.int16], counts: Ints
 ) -> Evidence:
     """Several draws of a run's [draw, topic, rank] as one block, a row a draw and topic."""
     n, n_topics, width = codes.shape
     return Evidence(
-        topics=found.qrels.topics * n,
+        topics=probabilities.qrels.topics * n,
         codes=codes.reshape(n * n_topics, width),
         tied=np.zeros((n * n_topics, width), dtype=bool),
         lengths=np.tile((place >= 0).sum(axis=1), n),
-        levels=found.levels,
-        max_grade=found.qrels.max_grade,
+        levels=probabilities.levels,
+        max_grade=probabilities.qrels.max_grade,
         counts=counts.reshape(n * n_topics, -1),
         topic_numbers=np.tile(np.arange(n_topics), n),
     )
@@ -173,18 +173,18 @@ def pairs(measure: Measure, scores: Floats, samples: int = 1) -> Pairs:
 
 
 def pair_rows(
-    found: RelevanceProbabilities, runs: Sequence[str], measures: Sequence[Measure], draws: int, seed: int
+    probabilities: RelevanceProbabilities, runs: Sequence[str], measures: Sequence[Measure], draws: int, seed: int
 ) -> list[tuple[Any, ...]]:
     """Rows of run_a, run_b, measure, diff, sd, p_better and mc_error: measure by measure, each pair of runs once."""
     rows: list[tuple[Any, ...]] = []
     for measure in measures:
-        scores = drawn_scores(found, runs, [measure], draws, seed)[measure]
-        rows += rows_of(measure, pairs(measure, scores, len(found.samples)), runs)
+        scores = drawn_scores(probabilities, runs, [measure], draws, seed)[measure]
+        rows += rows_of(measure, pairs(measure, scores, len(probabilities.samples)), runs)
     return rows
 
 
-def rows_of(measure: Measure, said: Pairs, runs: Sequence[str]) -> list[tuple[Any, ...]]:
-    columns = [column.tolist() for column in (said.diff, said.sd, said.p_better, said.mc_error)]
+def rows_of(measure: Measure, of_pairs: Pairs, runs: Sequence[str]) -> list[tuple[Any, ...]]:
+    columns = [column.tolist() for column in (of_pairs.diff, of_pairs.sd, of_pairs.p_better, of_pairs.mc_error)]
     return [
         (runs[a], runs[b], measure.name, *(column[a][b] for column in columns))
         for a, b in combinations(range(len(runs)), 2)

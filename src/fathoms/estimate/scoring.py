@@ -25,7 +25,7 @@ DRAWS = 16  # and so many draws at the least
 class Judging:
     """Some documents are judged, some are open, all others count as not relevant; judged ones that no run has too."""
 
-    found: Candidates
+    candidates: Candidates
     documents: Documents
     known: Ints  # rows of `documents` whose judgment counts
     open: Ints  # rows of `documents` that are drawn
@@ -35,7 +35,7 @@ class Judging:
     @cached_property
     def _number(self) -> Ints:
         """For each candidate its place among the known relevant and the open documents; -1 for all others."""
-        number = np.full(len(self.found) + 1, -1)
+        number = np.full(len(self.candidates) + 1, -1)
         number[self.documents.number[self._listed_rows]] = np.arange(len(self._listed_rows))
         return number
 
@@ -47,13 +47,13 @@ class Judging:
     @cached_property
     def listed(self) -> list[Listed]:
         """The places of each run that count."""
-        found = []
-        for place in self.found.place:
+        of_runs = []
+        for place in self.candidates.place:
             here = self._number[place]
             topic, rank = np.nonzero(here >= 0)
-            start = np.searchsorted(topic, np.arange(len(self.found.topics) + 1))
-            found.append(Listed(self.found.depth, start, rank + 1, here[topic, rank]))
-        return found
+            start = np.searchsorted(topic, np.arange(len(self.candidates.topics) + 1))
+            of_runs.append(Listed(self.candidates.depth, start, rank + 1, here[topic, rank]))
+        return of_runs
 
     @cached_property
     def known_counts(self) -> Ints:
@@ -90,9 +90,9 @@ class Judging:
     ) -> dict[Measure, tuple[Floats, Floats]]:
         """For each measure scores [draw, run, topic], and what they would be if only R and ideal rankings changed, the
         open documents themselves being worth nothing. `more` documents [draw, topic, level] are in none of the runs."""
-        shape = (len(levels), len(self.found.names), len(self.found.topics))
-        found = {measure: (np.empty(shape), np.empty(shape)) for measure in measures}
-        nothing = self._codes(np.zeros((1, len(self.open)), dtype=np.int16))
+        shape = (len(levels), len(self.candidates.names), len(self.candidates.topics))
+        by_measure = {measure: (np.empty(shape), np.empty(shape)) for measure in measures}
+        none_relevant = self._codes(np.zeros((1, len(self.open)), dtype=np.int16))
         known: dict[Measure, Floats] = {}
         step = max(DRAWS, CELLS // max(1, len(self._listed_rows)))
         for first in range(0, len(levels), step):
@@ -102,17 +102,21 @@ class Judging:
             for measure in measures:
                 if measure.sums_listed:
                     if first == 0:  # what is known, in the same go as the first draws
-                        sums = self._sums(measure, np.concatenate([nothing, codes]))
+                        sums = self._sums(measure, np.concatenate([none_relevant, codes]))
                         known[measure], drawn = sums[:, : shape[2]], sums[:, shape[2] :]
                     else:
                         drawn = self._sums(measure, codes)
-                    for scores, sums in zip(found[measure], (drawn, np.tile(known[measure], len(codes))), strict=True):
-                        value = measure.from_sums(sums, in_all).reshape(len(self.found.names), -1, shape[2])
+                    for scores, sums in zip(
+                        by_measure[measure], (drawn, np.tile(known[measure], len(codes))), strict=True
+                    ):
+                        value = measure.from_sums(sums, in_all).reshape(len(self.candidates.names), -1, shape[2])
                         scores[part] = np.moveaxis(value, 0, 1)
                 else:
-                    found[measure][0][part] = self._whole(measure, codes, counts)
-                    found[measure][1][part] = self._whole(measure, np.repeat(nothing, len(codes), axis=0), counts)
-        return found
+                    by_measure[measure][0][part] = self._whole(measure, codes, counts)
+                    by_measure[measure][1][part] = self._whole(
+                        measure, np.repeat(none_relevant, len(codes), axis=0), counts
+                    )
+        return by_measure
 
     def _sums(self, measure: Measure, codes: NDArray[np.int16]) -> Floats:
         """[run, draw and topic]"""
@@ -140,16 +144,16 @@ class Judging:
 
     def _in_all(self, counts: Ints) -> Evidence:
         """What is known of the topics of each draw, from counts [draw, topic, level]."""
-        topics = self.found.topics * len(counts)
+        topics = self.candidates.topics * len(counts)
         return known_in_all(topics, self.documents.levels, self.max_grade, counts.reshape(len(topics), -1))
 
     def _whole(self, measure: Measure, codes: NDArray[np.int16], counts: Ints) -> Floats:
         """Scores from whole rankings, a few draws at a time."""
-        n, n_topics = len(codes), len(self.found.topics)
+        n, n_topics = len(codes), len(self.candidates.topics)
         # Known and not relevant, judged or not: it makes no difference once everything is judged.
         codes = np.concatenate([codes, np.full((n, 1), JUDGED, dtype=np.int16)], axis=1)
-        scores = np.empty((n, len(self.found.names), n_topics))
-        for run, place in enumerate(self.found.place):
+        scores = np.empty((n, len(self.candidates.names), n_topics))
+        for run, place in enumerate(self.candidates.place):
             width = place.shape[1]
             if measure.k is not None and measure.cutoff != "recall":
                 width = min(int(measure.k), width)
@@ -159,7 +163,7 @@ class Judging:
                 shown = np.where(past, np.int16(PADDING), codes[first : first + step][:, number])
                 m = len(shown)
                 evidence = Evidence(
-                    topics=self.found.topics * m,
+                    topics=self.candidates.topics * m,
                     codes=shown.reshape(m * n_topics, width),
                     tied=np.zeros((m * n_topics, width), dtype=bool),
                     lengths=np.tile((place >= 0).sum(axis=1), m),

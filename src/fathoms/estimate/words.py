@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,29 +19,52 @@ if TYPE_CHECKING:
     from fathoms.measures.base import Measure
 
 
-def calibrated_sentences(estimates: Estimates, level: float, *, apart: bool = False) -> list[str]:
-    """What the default estimates, how it was checked on this collection, and where it is the score itself. The checks
-    of several measures stand apart where one measure is shown at a time."""
-    measures = list(estimates.by_measure)
+class Line(NamedTuple):
+    """A line about estimates, for a page that shows one measure at a time."""
+
+    text: str
+    measure: str | None  # None: about all of them
+
+
+def lines_by_measure(estimates: Estimates, level: float) -> list[Line]:
+    """The same as `calibrated_sentences`, with a line for each measure that was checked."""
+    checks = [Line(f"{name}{text}", name) for name, text in _checks(estimates, level).items()]
+    before, after = ([Line(text, None) for text in texts] for texts in _around_checks(estimates))
+    return [*before, *checks, *after]
+
+
+def calibrated_sentences(estimates: Estimates, level: float) -> list[str]:
+    """What the default estimates, how it was checked on this collection, and where it is the score itself. What is the
+    same for several measures is said once."""
+    names: dict[str, list[str]] = {}
+    for name, text in _checks(estimates, level).items():
+        names.setdefault(text, []).append(name)
+    checks = [f"{enumerated(of_text)}{text}" for text, of_text in names.items()]
+    before, after = _around_checks(estimates)
+    return [*before, *checks, *after]
+
+
+def _around_checks(estimates: Estimates) -> tuple[list[str], list[str]]:
+    """What is the same for all measures: before the checks of each, and after them."""
     lines = [_target(estimates)]
     if estimates.pool_is_assumed and estimates.hidden:  # to which the checks owe what they hid
         lines.append(f"{estimates.pool.sentence[0].upper()}{estimates.pool.sentence[1:]}.")
-    halves = estimates.frame is not None
-    checked = [_of_halves(estimates)] if halves else _all_checked(estimates, measures, level, apart)
-    lines += [*checked, _selected(estimates)]
-    plain = [m.name for m in measures if not estimates[m].calibration.uses_model]
+    if estimates.frame is not None:
+        lines.append(_of_halves(estimates))
+    after = [_selected(estimates)]
+    plain = [measure.name for measure, estimate in estimates.by_measure.items() if not estimate.calibration.uses_model]
     if plain:
-        lines.append(
+        after.append(
             f"In that check the score itself came closer than the model for {', '.join(plain)}, so there the score is "
             "the estimate."
         )
-    return [line for line in lines if line]
+    return list(filter(None, lines)), list(filter(None, after))
 
 
 def _selected(estimates: Estimates) -> str:
     """What is made of how the judged documents were chosen, where that is more than the checks say."""
     selection = estimates.selection
-    if all(one.draws.std(axis=0).max(initial=0.0) <= SAME for one in estimates.by_measure.values()):
+    if all(estimate.draws.std(axis=0).max(initial=0.0) <= SAME for estimate in estimates.by_measure.values()):
         return ""
     if estimates.frame is not None:
         return ""
@@ -57,7 +80,7 @@ def _selected(estimates: Estimates) -> str:
 
 def _of_halves(estimates: Estimates) -> str:
     """What is made of judgments that look like a random sample."""
-    if not any(np.ptp(one.draws, axis=0).any() for one in estimates.by_measure.values()):
+    if not any(np.ptp(estimate.draws, axis=0).any() for estimate in estimates.by_measure.values()):
         return ""
     warning = ""
     if estimates.frame is not None and estimates.frame.is_thin:
@@ -91,10 +114,10 @@ def _target(estimates: Estimates) -> str:
     depths: dict[int, list[str]] = {}
     for measure, estimate in estimates.by_measure.items():
         depths.setdefault(estimate.to_depth, []).append(measure.name)
-    said = [f"{depth:,}" + (f" ({', '.join(names)})" if len(depths) > 1 else "") for depth, names in depths.items()]
+    targets = [f"{depth:,}" + (f" ({', '.join(names)})" if len(depths) > 1 else "") for depth, names in depths.items()]
     return (
-        f"Estimated: the score once the documents of {_these(estimates)} are judged down to rank {' or '.join(said)}; "
-        "deeper unjudged ones count as not relevant."
+        f"Estimated: the score once the documents of {_these(estimates)} are judged down to rank {' or '.join(targets)}"
+        "; deeper unjudged ones count as not relevant."
     )
 
 
@@ -102,15 +125,12 @@ def _these(estimates: Estimates) -> str:
     return "this run" if len(estimates.runs) == 1 else f"these {len(estimates.runs):,} runs"
 
 
-def _all_checked(estimates: Estimates, measures: Sequence[Measure], level: float, apart: bool) -> list[str]:
-    """How estimates were checked; what is the same for several measures is said once."""
-    texts = {measure.name: _checked(estimates, measure, level) for measure in measures}
-    if apart:
-        return [f"{name}{text}" for name, text in texts.items() if text]
-    names: dict[str, list[str]] = {}
-    for name, text in texts.items():
-        names.setdefault(text, []).append(name)
-    return [f"{enumerated(of)}{text}" for text, of in names.items() if text]
+def _checks(estimates: Estimates, level: float) -> dict[str, str]:
+    """How the estimates by each measure were checked: what comes after its name."""
+    if estimates.frame is not None:
+        return {}
+    texts = {measure.name: _checked(estimates, measure, level) for measure in estimates.by_measure}
+    return {name: text for name, text in texts.items() if text}
 
 
 def _checked(estimates: Estimates, measure: Measure, level: float) -> str:

@@ -237,9 +237,10 @@ def _sentence(
     names: Sequence[str], depth: int, share: float, given: int, assumed: bool, known: bool, sure: bool
 ) -> str:
     if not known:
+        runs = "the one run and its" if given == 1 else f"all {pluralise(given, 'run')} and their"
         return (
-            f"assumed pool: unknown, since no run is judged through its first ranks; all {pluralise(given, 'run')} and "
-            f"their first {depth} documents stand in for it (name the contributing runs with --pooled FILE)"
+            f"assumed pool: unknown, since no run is judged through its first ranks; {runs} first {depth} documents "
+            "stand in for it (name the contributing runs with --pooled FILE)"
         )
     judged = f"{'' if share > 0.995 else f'{share:.1%} '}judged through rank {depth:,}"
     if not assumed:

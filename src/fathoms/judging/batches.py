@@ -11,9 +11,9 @@ from pathlib import Path
 from fathoms.base.errors import InputError
 from fathoms.base.files import read_bytes, whole_file
 from fathoms.data.delimited import write_delimited
+from fathoms.data.texts import TextSources
 from fathoms.judging.documents_to_judge import Task
 from fathoms.judging.session import Session, tidy
-from fathoms.judging.texts import TextSources
 
 NEEDED = ("topic", "document", "grade")
 COLUMNS = (*NEEDED, "topic_title", "document_title")

@@ -17,10 +17,12 @@ from fathoms.base.arrays import distinct
 from fathoms.base.errors import FathomsError
 from fathoms.base.text import pluralise
 from fathoms.data.qrels import Qrels
-from fathoms.estimate.sample_design import COLUMNS, TAKEN, draw
+from fathoms.estimate.sample_design import COLUMNS, TAKEN, draw, saving_sentence
 from fathoms.evidence.candidates import Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging.engine import Engine
+
+KEEP_BY_EXPORT = "--export writes the sample beside the judgments"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,7 @@ class JudgingSample:
     cell: Ints
     probability: Floats
     order: list[int]
+    saving: str = ""  # what strata by label save, in words; said once, when the session begins
 
     def meta(self) -> dict[str, Any]:
         """For the session's file."""
@@ -101,7 +104,8 @@ def draw_sample(
     order = chosen[np.argsort(evenly(drawn.cell[chosen], rng), kind="stable")]
     if stay > 1:
         order = order[np.argsort(in_stays(documents.topic[order].astype(np.int64), stay, rng), kind="stable")]
-    return JudgingSample(design, drawn.strata, drawn.stratum, drawn.cell, drawn.probability, order.tolist())
+    saving = saving_sentence(drawn, judged, KEEP_BY_EXPORT) if design == "label" else ""
+    return JudgingSample(design, drawn.strata, drawn.stratum, drawn.cell, drawn.probability, order.tolist(), saving)
 
 
 def evenly(cell: Ints, rng: np.random.Generator) -> Floats:

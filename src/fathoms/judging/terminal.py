@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from fathoms.base.errors import InputError
 from fathoms.base.text import pluralise
+from fathoms.data.texts import Entry, Texts, TextSources
 from fathoms.judging.documents_to_judge import Task
 from fathoms.judging.recall import RecallEstimate
 from fathoms.judging.session import Progress, Session, tidy
-from fathoms.judging.texts import Entry, Texts, TextSources, marked, printable, terms
+from fathoms.judging.texts import marked, printable, terms
 
 if TYPE_CHECKING:
     from rich.console import Console

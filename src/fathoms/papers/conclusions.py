@@ -234,10 +234,10 @@ def _simplistic_separates(tables: Tables) -> tuple[bool, str]:
     others = ("interpolated", "smoothed")
     holds, differ, words = True, False, []
     for name in _metrics(predicted, ("simplistic", *others)):
-        first, *rest = (value(predicted[name, predictor], "separability_few") for predictor in ("simplistic", *others))
-        holds &= first >= max(rest)
-        differ |= len({first, *rest}) > 1
-        shown = [tables.share(percent) for percent in (first, *rest)]
+        separated = [value(predicted[name, predictor], "separability_few") for predictor in ("simplistic", *others)]
+        holds &= separated[0] == max(separated)
+        differ |= len(set(separated)) > 1
+        shown = list(map(tables.share, separated))
         words.append(f"{name} {shown[0]} (interpolated {shown[1]}, smoothed {shown[2]})")
     if not differ:
         raise NotTestable("all predictors separate the same number of pairs")

@@ -31,7 +31,7 @@ CONVENTIONS: dict[str, dict[Aspect, str]] = {
         "cut-off": "the depth of the whole pool",
         "unjudged": "as the model predicts at that rank",
         "pool": f"of depth d: {TRUNCATED}; {CONTRIBUTING}",
-        "repetitions": "none: nothing is drawn",
+        "repetitions": "5 samples of stratified pools; nothing else is drawn",
     },
     "depth": {
         "gains": f"AP, RBP and RR: {BINARY}; nDCG and Q: the grade; ERR: (2^g - 1) / 2^g_max",
@@ -58,7 +58,7 @@ CONVENTIONS: dict[str, dict[Aspect, str]] = {
         "cut-off": "the first 100 documents unless --depth says otherwise, all relevant documents in R",
         "unjudged": "by its probability while judging; not relevant in the truth",
         "pool": "all documents of the systems of a trial; the judgments given are the truth",
-        "repetitions": "1,000 trials of 10 systems (20 in `papers all`) unless --trials and --systems say otherwise",
+        "repetitions": "1,000 trials of 10 systems (100 in `papers all`) unless --trials and --systems say otherwise",
     },
     "estimates": {
         "gains": f"P, RBP and AP: {BINARY}; nDCG: the grade",

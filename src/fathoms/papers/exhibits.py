@@ -8,7 +8,7 @@ from typing import Any
 
 from fathoms.base.text import valid_text
 from fathoms.data.qrels import Qrels
-from fathoms.papers.printing import Best, Column, Printed, printed
+from fathoms.papers.printing import Column, Printed, printed
 
 
 def described(qrels: Qrels) -> str:
@@ -25,7 +25,7 @@ class Drawing:
     """A chart of charts.py that is made when it is drawn: what draws starts threads, and after that a study's work
     could go to no forks any more."""
 
-    kind: str  # a function of charts.py
+    kind: str  # a function of this folder's charts.py
     rows: Sequence[Sequence[Any]]
     columns: Sequence[str]
     points: Sequence[Sequence[Any]]
@@ -34,7 +34,7 @@ class Drawing:
     def chart(self) -> Any:
         import polars as pl
 
-        from fathoms.base import charts
+        from fathoms.papers import charts
 
         def frame(data: Sequence[Sequence[Any]]) -> pl.DataFrame:
             valid = [[valid_text(cell) if isinstance(cell, str) else cell for cell in row] for row in data]
@@ -54,7 +54,7 @@ class Panes:
     how: dict[str, Any] = field(default_factory=dict)  # further arguments of charts.panes
 
     def chart(self) -> Any:
-        from fathoms.base import charts
+        from fathoms.papers import charts
 
         return charts.panes([drawing.chart() for drawing in self.drawings], self.title, self.across, **self.how)
 
@@ -84,7 +84,6 @@ class Exhibit:
     note: str = ""
     chart: Drawing | Panes | None = None
     layout: Sequence[Column] = ()  # of a table; by default all columns under their names
-    best_of_row: Best = ""
     in_paper: InPaper | None = None
     # What is laid out where that is not arranged as the data are: columns, and rows.
     arranged: tuple[Sequence[str], Sequence[Sequence[Any]]] | None = None
@@ -95,7 +94,7 @@ class Exhibit:
 
     def printed(self) -> Printed:
         columns, rows = self.arranged or (self.columns, self.rows)
-        return printed(columns, rows, self.layout, self.best_of_row)
+        return printed(columns, rows, self.layout)
 
 
 @dataclass

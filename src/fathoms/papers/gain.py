@@ -33,6 +33,7 @@ from fathoms.measures.parse import parse_measure
 from fathoms.papers import gain_printed as in_paper
 from fathoms.papers.bench import Bench
 from fathoms.papers.exhibits import Drawing, Study, chart, described, panes
+from fathoms.papers.gain_strata import SAMPLE_LINE, SAMPLES, STRATIFIED, draw_strata, estimates, stratified_fits
 from fathoms.papers.printing import Column
 from fathoms.questions.predict.gain_curves import empirical_gains
 
@@ -41,12 +42,13 @@ PERSISTENCE = 0.95
 MODELS = ("static", "constant", "linear", "zipf", "weibull")  # those of the paper; the hybrid is the best of them
 EXTRAPOLATED = ("constant", "linear", "zipf", "weibull", "hybrid")
 CONDITIONED = "conditioned"
-LABELS = {**in_paper.LABELS, CONDITIONED: "G_w, document"}
+LABELS = {**in_paper.LABELS, CONDITIONED: "G_w, document", SAMPLE_LINE: "G_l of the sample"}
 LEGEND = "G_s static, G_c constant, G_l linear, G_z Zipfian, G_w Weibull, G_H the best of these by topic."
 SIGNIFICANCE = 0.05
 LEAST = 2  # ranks that a curve is fitted to
 SHALLOWEST = 5  # pool that has a half and tenths to look at
 INSIDE = 1e-12
+NONE_BOLD = "none where more than half are as good"
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,8 @@ def study(
     _table_3(result, work)
     _tails(result, work)
     progress("extrapolations")
+    _stratified(result, work)
+    progress("stratified pools")
     result.notes += _notes(work)
     if settings.parameters is not None:
         _write_parameters(work, settings.parameters)
@@ -415,10 +419,10 @@ def _table_2(result: Study, work: Work) -> None:
         ["depth", *(part for name in names for part in (name, f"{name}_mark"))],
         rows,
         note=f"{LEGEND} †: not significantly worse than the hybrid (two-tailed paired t-test over topics, p > "
-        f"{SIGNIFICANCE:g}). Bold: best, as printed.",
+        f"{SIGNIFICANCE:g}). The hybrid is never worse than another by its making.",
         layout=[
             Column("d", "depth"),
-            *(Column(LABELS[name], name, 3, mark=f"{name}_mark", best_of_row="lowest") for name in names),
+            *(Column(LABELS[name], name, 3, mark=f"{name}_mark") for name in names),
         ],
         in_paper=in_paper.TABLE_2,
     )
@@ -529,8 +533,10 @@ def _fig_4(result: Study, work: Work) -> None:
 def _rms(work: Work, depth: int, method: str) -> tuple[float | None, float | None]:
     """Mean over systems of the root mean square over topics of epsilon, and the percentage of epsilons that are 0."""
     epsilon = work.errors[depth].get(method)
-    if epsilon is None:
-        return None, None
+    return (None, None) if epsilon is None else _rms_of(epsilon)
+
+
+def _rms_of(epsilon: Floats) -> tuple[float, float]:
     return float(np.sqrt((epsilon**2).mean(axis=1)).mean()), 100 * float((epsilon < INSIDE).mean())
 
 
@@ -556,7 +562,7 @@ def _table_3(result: Study, work: Work) -> None:
             rows,
             note="ε: distance to the score range of the full pool; mean over systems of the root mean square over "
             "topics, and the percentage inside (ε = 0). RM: interpolation of Ravana and Moffat with C = 1. Bold: best, "
-            "as printed." + (reading if table == "tableC" else ""),
+            f"as printed; {NONE_BOLD}." + (reading if table == "tableC" else ""),
             layout=[Column("d'", "depth"), *in_paper.errors_layout(methods, LABELS)],
             in_paper=in_paper.TABLE_3 if table == "table3" else None,
         )
@@ -593,6 +599,55 @@ def _tails(result: Study, work: Work) -> None:
         ],
         in_paper=in_paper.TAILS,
     )
+
+
+def _stratified(result: Study, work: Work) -> None:
+    """Pools of depth d' beside as many judgments in two strata of ranks (section 5's plan)."""
+    drawn = (*STRATIFIED, SAMPLE_LINE)
+    rows = []
+    for depth in work.extrapolated:
+        judgments = int((work.in_pool & (work.bench.depths <= depth)).sum())
+        of_pool = (x for method in STRATIFIED for x in _rms(work, depth, method))
+        of_samples = np.mean([_stratified_rms(work, depth, sample) for sample in range(SAMPLES)], axis=0)
+        rows.append((depth, judgments, *of_pool, *of_samples.tolist()))
+    names = [f"pool_{name}" for name in STRATIFIED] + [f"strata_{name}" for name in drawn]
+    labels = {f"{way}_{name}": LABELS[name] for way in ("pool", "strata") for name in drawn}
+    labels = {name: f"{'Pool' if name.startswith('pool') else 'Strata'}: {label}" for name, label in labels.items()}
+    result.add(
+        "tableE",
+        f"stratified pooling: root mean square of ε of {work.measure.name}, k = d = {work.d}, from pools of depth d' "
+        "and from as many judgments in two strata",
+        ["depth", "judgments", *(part for name in names for part in (name, f"{name}_inside"))],
+        rows,
+        note="Two strata: every document of the pool of depth d'/2, and in each topic a random sample of those that "
+        f"enter from there down to {work.d}, as many as enter down to d'. Curves are fitted to gains in which a "
+        "sampled document stands for its stratum; the line of the sample, to sampled documents alone. Means of "
+        f"{SAMPLES} samples (--seed); our reading of the paper's section 5. Bold: best, as printed; "
+        f"{NONE_BOLD}.",
+        layout=[
+            Column("d'", "depth"),
+            Column("Judgments", "judgments"),
+            *in_paper.errors_layout(tuple(names), labels),
+        ],
+    )
+
+
+def _stratified_rms(work: Work, depth: int, sample: int) -> Floats:
+    """Error and percentage inside of each curve, one after the other."""
+    bench, d = work.bench, work.d
+    rng = np.random.default_rng([bench.options.seed, depth, sample])
+    strata = draw_strata(bench.qrels, bench.depths, work.in_pool, depth, rng)
+    fits = stratified_fits(bench, strata, d)
+    whole = bench.depths <= d
+    counts = bench.qrels.count(whole)
+
+    def errors_of(aligned: Aligned) -> Floats:
+        low, high = _bounds(work.measure, with_judgments(aligned, bench.qrels, whole, counts).cut(d))
+        of_run = estimates(bench, aligned, strata, fits, work.measure, d)
+        return np.array([np.maximum(np.maximum(low - X, X - high), 0.0) for X in of_run.values()])
+
+    by_run = np.array(bench.parallel_map(errors_of, bench.contributing.values()))
+    return np.array([x for i in range(by_run.shape[1]) for x in _rms_of(by_run[:, i])])
 
 
 def _write_parameters(work: Work, path: Path) -> None:

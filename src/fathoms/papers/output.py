@@ -86,7 +86,7 @@ def _draw(drawings: dict[str, Drawing | Panes], workers: int) -> dict[str, dict[
 def _drawn(drawing: Drawing | Panes) -> dict[str, bytes]:
     import vl_convert
 
-    from fathoms.base import charts
+    from fathoms.papers import charts
 
     spec = charts.to_print(drawing.chart())
     return {

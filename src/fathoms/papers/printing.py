@@ -32,8 +32,7 @@ class Column:
     deviation: str = ""  # the data's column with the standard deviation, printed as mean ± SD
     between: str = "±"  # what stands between the two; + before a residual
     group: str = ""  # a head over this column and its neighbours of the same group
-    best: Best = ""  # which value of the column is printed in bold
-    best_of_row: Best = ""  # or which one of the row, among the columns that say the same
+    best_of_row: Best = ""  # which value of a row is printed in bold, among the columns that say the same
     mark: str = ""  # the data's column with marks that stand behind a value, such as †
     signed: bool = False
     wrapped: bool = False  # whether its cells are sentences, which need lines
@@ -74,46 +73,33 @@ class Printed:
         return [all(row[i].number for row in self.rows if row[i].text) for i in range(len(self.columns))]
 
 
-def printed(
-    names: Sequence[str], rows: Sequence[Sequence[Any]], layout: Sequence[Column] = (), best_of_row: Best = ""
-) -> Printed:
-    """Lay out data; where no layout is given every column is printed, with its name as its head.
-
-    `best_of_row` prints in bold the best value of each row, among the columns that have digits and say nothing else;
-    what is printed alike is as good.
-    """
+def printed(names: Sequence[str], rows: Sequence[Sequence[Any]], layout: Sequence[Column] = ()) -> Printed:
+    """Lay out data; where no layout is given every column is printed, with its name as its head."""
     columns = list(layout)
     if not columns:
         columns = [Column(name.replace("_", " "), name, _digits(rows, i)) for i, name in enumerate(names)]
     place = {name: i for i, name in enumerate(names)}
-    best = {i: _best([row[place[column.name]] for row in rows], column.best) for i, column in enumerate(columns)}
-    rivals = [column.best_of_row or (best_of_row if column.digits is not None else "") for column in columns]
     laid = []
     for row in rows:
-        values = [row[place[column.name]] for column in columns]
-        of_row = {
-            which: _best([value for value, own in zip(values, rivals, strict=True) if own == which], which)
-            for which in set(rivals)
-        }
-        cells = []
-        for i, (column, value) in enumerate(zip(columns, values, strict=True)):
-            bold = value is not None and (value == best[i] or _as_good(value, of_row[rivals[i]], column))
-            cells.append(_cell(column, row, place, bold))
-        laid.append(cells)
+        bold = _best_of_row(columns, [row[place[column.name]] for column in columns])
+        laid.append([_cell(column, row, place, i in bold) for i, column in enumerate(columns)])
     return Printed(columns, laid)
 
 
-def _as_good(value: Any, best: Any, column: Column) -> bool:
-    return best is not None and shown(value, column) == shown(best, column)
+def _best_of_row(columns: Sequence[Column], values: Sequence[Any]) -> set[int]:
+    """Places of the best values. What is printed alike is as good; none is the best where more than half are."""
+    bold: set[int] = set()
+    for which, choose in (("lowest", min), ("highest", max)):
+        rivals = [i for i, column in enumerate(columns) if column.best_of_row == which and values[i] is not None]
+        best = choose((values[i] for i in rivals), default=None)
+        as_good = {i for i in rivals if shown(values[i], columns[i]) == shown(best, columns[i])}
+        if len(as_good) <= len(rivals) / 2:
+            bold |= as_good
+    return bold
 
 
 def _digits(rows: Sequence[Sequence[Any]], i: int) -> int | None:
     return 4 if any(isinstance(row[i], float) for row in rows) else None
-
-
-def _best(values: Sequence[Any], which: Best) -> Any:
-    numbers = [value for value in values if isinstance(value, int | float)]
-    return None if not which or not numbers else max(numbers) if which == "highest" else min(numbers)
 
 
 def _cell(column: Column, row: Sequence[Any], place: dict[str, int], bold: bool) -> Cell:

@@ -17,8 +17,7 @@ import numpy as np
 from fathoms.data.qrels import Qrels
 from fathoms.estimate.distribution import Moments
 from fathoms.estimate.relevance import Experts, rank_probabilities
-from fathoms.evidence.candidates import Block
-from fathoms.evidence.evidence import Bools
+from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.base import BaseExperiment
 from fathoms.papers import rtc_printed as in_paper
 from fathoms.papers.bench import by_name
@@ -59,12 +58,13 @@ FURTHER = {
 FEW = 100  # judgments in the sets that section 5 looks at apart
 ALPHA = 0.05
 POINT = 500  # pairs a point of Fig. 2 stands for, at least
-SHOWN, NEAR = 3, 10  # documents of a topic in the worked example, from the first ranks of both experts
+FEWER, POINTS = 100, 5  # or as few, where so many points would not be had otherwise
+SHOWN = 3  # documents of a topic in the worked example
+CALIBRATED = 500  # judgments from which an expert's calibration shows in the worked example
 # Kept of each trial, and of each pair of its systems: how many of the two were judged first, the share of documents
 # in common, the confidence, and whether it was right.
 TRIAL_COLUMNS = ("trial", "method", "judged", "tau")
 PAIR_COLUMNS = ("original", "similarity", "confidence", "right")
-EXAMPLES = 50  # trials in which such documents are looked for
 Groups = dict[str, Callable[[Outcome], Bools]]
 Test = tuple[str, str, str, str, float, float]  # method, other, figure, test, difference, p
 
@@ -213,19 +213,20 @@ def _table_1(result: Study, results: Results) -> None:
 
 
 def _fig_1(result: Study, collection: Collection, results: Results) -> None:
-    """The paper's diagram of the model, as a worked example: two systems that a trial judges first as experts, on
-    documents that both rank high in two topics, with the judgments of that trial."""
+    """The paper's diagram of the model, as a worked example: two systems that a trial judges first as experts, on three
+    documents of two topics, with the judgments of that trial."""
     world, settings = collection.world, results.settings
-    example = next((worked for n in range(EXAMPLES) if (worked := _example(world, settings, n)) is not None), None)
-    if example is None:
-        return
-    number, block, shown = example
+    number = _example_trial(collection.outcomes[results.main])
+    block = world.candidates.block(drawn(world, settings, number)[: settings.initial].tolist())
     judgments = judge_until(world, strategy_of(MAIN, world), Moments(block), settings.until, number)
     judged, relevant = (np.zeros(len(world.relevant), dtype=bool) for _ in range(2))
     for candidate, answer in judgments:
         judged[candidate], relevant[candidate] = True, answer
     is_judged, is_relevant = block.values(judged), block.values(relevant)
     fit = Experts(block).fit(is_judged, is_relevant)
+    shown = _example_documents(block.rank[:, :2].astype(np.int64), is_judged, is_relevant, fit.probability)
+    if not shown:
+        return
     rows: list[tuple[Any, ...]] = []
     for topic, columns in shown.items():
         kinds = (is_judged & is_relevant)[topic], (is_judged & ~is_relevant)[topic]
@@ -245,25 +246,45 @@ def _fig_1(result: Study, collection: Collection, results: Results) -> None:
         f"the aggregation model at work on {collection.name}: ranks, q*, calibrated q, and p",
         ["topic", "expert", "letter", "document", "judged", "rank", "q_star", "q", "p"],
         rows,
-        note=f"Documents of two topics, ranked by the experts E1 = {block.names[0]} and E2 = {block.names[1]}, after "
-        f"the {len(judgments):,} judgments of trial {number + 1}. q* comes from the rank and the topic's judgments, q "
-        "from the expert's calibration, p from the aggregation of all experts (eq. 2). The data name the documents; "
-        "for a judged one p is what the model says of it.",
+        note=f"The experts are E1 = {block.names[0]} and E2 = {block.names[1]}, after the {len(judgments):,} judgments "
+        f"of trial {number + 1}. The topics are those of which these found the most and the fewest relevant documents. "
+        "The three documents of each are the one of the highest p, the one whose ranks differ most, and the one of "
+        "the lowest p, among those that both experts rank and nobody has judged. q* comes from the rank and the "
+        "topic's judgments, q from the expert's calibration, p from the aggregation of all experts (eq. 2): "
+        f"{_aggregation(fit.fit.coefficients)}.",
         chart=_diagram(rows, block.names),
     )
 
 
-def _example(world: World, settings: RTCSettings, number: int) -> tuple[int, Block, dict[int, list[int]]] | None:
-    """The systems that a trial judges first, and documents that the first two of them rank high, by topic, in the order
-    of the first system; None if there are not enough in two topics."""
-    block = world.candidates.block(drawn(world, settings, number)[: settings.initial].tolist())
-    ranks = block.rank[:, :2]
-    near = np.all((ranks > 0) & (ranks <= NEAR), axis=1)
-    topics = np.flatnonzero(near.sum(axis=1) >= SHOWN)[:2].tolist()
+def _example_trial(outcome: Outcome) -> int:
+    """The first trial of as many judgments as calibrate an expert, or else the one that judged most."""
+    enough = np.flatnonzero(outcome.judged >= CALIBRATED)
+    return int(enough[0]) if len(enough) else int(outcome.judged.argmax())
+
+
+def _example_documents(ranks: Ints, judged: Bools, relevant: Bools, probability: Floats) -> dict[int, list[int]]:
+    """Columns of two topics, in the order of the first expert."""
+    ranked_by_both = np.all(ranks > 0, axis=1) & ~judged
+    topics = np.flatnonzero(ranked_by_both.sum(axis=1) >= SHOWN)
     if len(topics) < 2:
-        return None
-    shown = {topic: sorted(np.flatnonzero(near[topic]).tolist(), key=ranks[topic, 0].__getitem__) for topic in topics}
-    return number, block, {topic: columns[:SHOWN] for topic, columns in shown.items()}
+        return {}
+    by_relevant = topics[np.argsort((judged & relevant)[topics].sum(axis=1), kind="stable")]
+    shown = {}
+    for topic in (int(by_relevant[-1]), int(by_relevant[0])):
+        columns = np.flatnonzero(ranked_by_both[topic])
+        by_probability = columns[np.argsort(probability[topic, columns], kind="stable")]
+        between = by_probability[1:-1]
+        disputed = between[np.abs(np.diff(ranks[topic][:, between], axis=0)[0]).argmax()]
+        chosen = [int(by_probability[-1]), int(disputed), int(by_probability[0])]
+        shown[topic] = sorted(chosen, key=ranks[topic, 0].__getitem__)
+    return shown
+
+
+def _aggregation(coefficients: Floats) -> str:
+    """Eq. 2 with the coefficients that were fitted, those of the experts first."""
+    *weights, intercept = coefficients.tolist()
+    terms = "".join(f" {'-' if weight < 0 else '+'} {abs(weight):.2f} q{i}" for i, weight in enumerate(weights, 1))
+    return f"log p / (1 - p) = {intercept:.2f}{terms}"
 
 
 def _diagram(rows: Sequence[Sequence[Any]], experts: Sequence[str]) -> Drawing | None:
@@ -281,9 +302,10 @@ def _diagram(rows: Sequence[Sequence[Any]], experts: Sequence[str]) -> Drawing |
         for e, expert in enumerate(experts[:2]):
             start = top + e * len(letters)
             words.append((1.0, start + (len(letters) - 1) / 2, 0.0, 0.0, f"E{e + 1}"))
-            for i, row in enumerate(line for line in mine if line[1] == expert):
+            by_rank = sorted((row for row in mine if row[1] == expert), key=lambda row: row[5])
+            for i, row in enumerate(by_rank):
                 y = start + i
-                end = top + len(letters) - 0.5 + 1.4 * (i - (len(letters) - 1) / 2)
+                end = top + len(letters) - 0.5 + 1.4 * (letters.index(row[2]) - (len(letters) - 1) / 2)
                 words.append((2.0, y, 0.0, 0.0, f"{row[2]} at {row[5]}"))
                 words += [(x, y, 0.0, 0.0, f"{value:.3f}") for x, value in ((3.0, row[6]), (4.0, row[7]))]
                 links += [(x + 0.3, y, x + 0.7, y, "") for x in (2.0, 3.0)] + [(4.3, y, 4.65, end, "")]
@@ -373,8 +395,7 @@ def _fig_2(result: Study, results: Results) -> None:
     rows: list[tuple[Any, ...]] = []
     for method, outcome in results.outcomes.items():
         order = np.argsort(outcome.confidence, axis=None, kind="stable")
-        points = max(1, min(25, len(order) // POINT))
-        for part in np.array_split(order, points):
+        for part in np.array_split(order, _points(len(order))):
             hits = outcome.right.ravel()[part]
             rows.append((method, float(outcome.confidence.ravel()[part].mean()), float(hits.mean()), len(part)))
     columns = ["method", "confidence", "accuracy", "pairs"]
@@ -396,6 +417,11 @@ def _fig_2(result: Study, results: Results) -> None:
             axes=("confidence", "accuracy"),
         ),
     )
+
+
+def _points(pairs: int) -> int:
+    """How many points the curve has."""
+    return max(1, min(25, pairs // min(POINT, max(FEWER, pairs // POINTS))))
 
 
 def _by_group(

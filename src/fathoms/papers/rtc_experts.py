@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fathoms.base.errors import FathomsError
+from fathoms.data.texts import open_texts
 from fathoms.estimate.relevance import Experts, Relevance, Scale
 from fathoms.evidence.align import Ranked
 from fathoms.evidence.candidates import Block, Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
-from fathoms.judging.texts import open_texts
 
 STEPS = 60  # of expectation and maximisation
 LEAST_SPREAD = 0.05  # of the normal part, on scores from 0 to 1
@@ -66,13 +66,13 @@ def score_chances(scores: Floats) -> Floats:
         normal = share * np.exp(-0.5 * ((x - middle) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
         exponential = (1 - share) * rate * np.exp(-rate * x)
         posterior = np.where(known, normal / np.maximum(normal + exponential, 1e-300), 0.0)
-        rest = np.where(known, 1 - posterior, 0.0)
+        nonrelevant = np.where(known, 1 - posterior, 0.0)
         total = np.maximum(posterior.sum(axis=-1, keepdims=True), 1e-9)
         share = np.clip(total / count, 0.01, 0.99)
         middle = (posterior * x).sum(axis=-1, keepdims=True) / total
         variance = (posterior * (x - middle) ** 2).sum(axis=-1, keepdims=True) / total
         spread = np.maximum(np.sqrt(variance), LEAST_SPREAD)
-        rate = rest.sum(axis=-1, keepdims=True) / np.maximum((rest * x).sum(axis=-1, keepdims=True), 1e-3)
+        rate = nonrelevant.sum(axis=-1, keepdims=True) / np.maximum((nonrelevant * x).sum(axis=-1, keepdims=True), 1e-3)
     risen = np.maximum.accumulate(posterior[..., ::-1], axis=-1)[..., ::-1]
     return np.where(known, np.where(high > low, risen, FIRST_SHARE), 0.0)
 

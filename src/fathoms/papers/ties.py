@@ -350,9 +350,9 @@ def _fig_4(result: Study, scored: BandedScores) -> None:
             was, now = before[name] <= ALPHA, p <= ALPHA
             shares = (100 * float(flags.mean()) for flags in (now, now & ~was, was & ~now))
             rows.append((name, rho, *shares))
-    shares_of = {(name, rho): rest for name, rho, *rest in rows}
+    shares_of = {(name, rho): percentages for name, rho, *percentages in rows}
     plain = [Column(head, kind, 1, unit="%") for head, kind in zip(HEADS, KINDS, strict=True)]
-    printed = [(_label(name), *rest) for name, *rest in PAPER_PAIRS]
+    printed = [(_label(name), *percentages) for name, *percentages in PAPER_PAIRS]
     result.add(
         "tableA",
         f"percent of system pairs that differ significantly (p ≤ {ALPHA}) by ρ, only after banding and only before",

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fathoms.base.errors import FathomsError
+from fathoms.data.texts import TextSources
 from fathoms.experiment.base import BaseExperiment
-from fathoms.judging.texts import TextSources, printable, terms
+from fathoms.judging.texts import printable, terms
 from fathoms.measures.base import Measure
 from fathoms.questions.diff.analysis import run_diff
 from fathoms.questions.diff.result import Diff, DocumentChange

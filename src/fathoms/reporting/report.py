@@ -21,12 +21,12 @@ from fathoms.base.parallel import parallel_map
 from fathoms.base.progress import speak
 from fathoms.base.result import Result
 from fathoms.data.qrels import Qrels
+from fathoms.data.texts import TextSources, open_texts
 from fathoms.estimate.names import LEVEL
-from fathoms.estimate.words import calibrated_sentences
+from fathoms.estimate.words import Line, lines_by_measure
 from fathoms.evidence.evidence import Floats
 from fathoms.experiment.base import BaseExperiment, Options
 from fathoms.experiment.run_scores import RunScores
-from fathoms.judging.texts import TextSources, open_texts
 from fathoms.measures.base import Measure
 from fathoms.pairs.difference_ranges import Universe
 from fathoms.pairs.fragility import fragility
@@ -82,7 +82,7 @@ class Report(Result):
     options: Options
     evaluation: Evaluation
     estimates: dict[tuple[str, str], tuple[float, float, float]]  # of (run, measure), with its interval
-    about_estimates: list[str]  # what is estimated, and how it was checked
+    about_estimates: list[Line]  # what is estimated, and how it was checked
     comparison: Comparison | None  # None with one run
     ties: TieReport
     depths: DepthScores | None  # None where no measure can be cut off
@@ -234,7 +234,7 @@ def run_report(
     if options.scheduler is None:
         inner, side_by_side = experiment.with_workers(1), options.workers
     analyses: dict[str, Callable[[], Any]] = {
-        "compare": lambda: _compared(experiment, measures, alpha, drawn, about) if several else (None, None, {}),
+        "compare": lambda: _compared(experiment, measures, alpha, drawn, about) if several else (None, None, {}, []),
         "audit": lambda: _audited(inner, measures),
         "ties": lambda: run_tie_analysis(inner, measures),
         "depth": lambda: _depths(inner, measures),
@@ -243,9 +243,10 @@ def run_report(
     results = parallel_map(
         lambda name: analyses[name](), analyses, workers=side_by_side, doing="analyses", progress=progress
     )
-    (compared, ranked, doubts), (audited, problem), tied, depths, (estimates, about_estimates) = results
+    of_pairs, (audited, problem), tied, depths, (estimates, about_estimates) = results
+    compared, ranked, doubts, about_compared = of_pairs
     if compared is not None:
-        estimates, about_estimates = compared.estimated, compared.about_estimates
+        estimates, about_estimates = compared.estimated, about_compared
     notes_of = (
         scored.notes,
         compared and compared.notes,
@@ -308,9 +309,9 @@ def _texts(
 
 def _compared(
     experiment: BaseExperiment, measures: Sequence[Measure], alpha: float, draws: int | None, about: dict[str, Any]
-) -> tuple[Comparison, Ranking | None, dict[str, Doubt]]:
-    """All pairs, the ranks that follow and the doubt about the first run, by one and the same estimates; and how
-    many documents decide between the first run and those next to it."""
+) -> tuple[Comparison, Ranking | None, dict[str, Doubt], list[Line]]:
+    """All pairs, the ranks that follow and the doubt about the first run, by one and the same estimates, and what is
+    said of these; and how many documents decide between the first run and those next to it."""
     level = about["level"]
     speak()  # of the analyses this takes longest
     measures = without_pair(measures)
@@ -322,9 +323,9 @@ def _compared(
     compared = run_comparison(experiment, measures, alpha=alpha, level=level, draws=0, **made)
     universes = {experiment.universe, *(getattr(measure, "universe", None) for measure in measures)}
     ranked = None if "run" in universes else ranking_of(seen, of_pairs, estimates, alpha, level)
-    about_estimates = [] if estimates is None else sentences_apart(estimates, level)
+    about_estimates = [] if estimates is None else lines_by_measure(estimates, level)
     doubts = _doubts(seen, estimates, level)
-    return replace(compared, pairs=_explained(compared, seen), about_estimates=about_estimates), ranked, doubts
+    return replace(compared, pairs=_explained(compared, seen)), ranked, doubts, about_estimates
 
 
 def _doubts(seen: Observed, estimates: Estimates | None, level: float) -> dict[str, Doubt]:
@@ -336,11 +337,6 @@ def _doubts(seen: Observed, estimates: Estimates | None, level: float) -> dict[s
             leader = min(range(len(means)), key=lambda place: (-means[place], seen.names[place]))
             doubts[measure.name] = doubt_of(seen, [measure], [seen.names[leader]], estimates, level)
     return doubts
-
-
-def sentences_apart(estimates: Estimates, level: float) -> list[str]:
-    """The page shows one measure at a time."""
-    return calibrated_sentences(estimates, level, apart=True)
 
 
 def _explained(compared: Comparison, seen: Observed) -> list[Pair]:
@@ -371,13 +367,13 @@ def _explained(compared: Comparison, seen: Observed) -> list[Pair]:
 
 def _of_one(
     experiment: BaseExperiment, scored: Evaluation, about: dict[str, Any]
-) -> tuple[dict[tuple[str, str], tuple[float, float, float]], list[str]]:
+) -> tuple[dict[tuple[str, str], tuple[float, float, float]], list[Line]]:
     """The estimates of a single run, which is compared with none, for the measures that have one."""
     ranged = [m for m in scored.measures if all(run.scores[m].high is not None for run in scored.runs)]
     if not ranged:
         return {}, []
     prediction = run_prediction(experiment, ranged, **about)
-    about_them = [] if prediction.calibrated is None else sentences_apart(prediction.calibrated, prediction.level)
+    about_them = [] if prediction.calibrated is None else lines_by_measure(prediction.calibrated, prediction.level)
     estimates = {
         (row.run, row.measure): (float(row.estimate), row.likely_low, row.likely_high)
         for row in prediction.estimated

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fathoms.judging.texts import Entry, marked
+from fathoms.data.texts import Entry
+from fathoms.judging.texts import marked
 
 LENGTH = 220  # characters
 LEAD = 60  # characters before the first word of the topic

@@ -181,7 +181,7 @@ def _settled(judging: Judging) -> str:
 def trust(report: Report, measure: Measure) -> list[str]:
     """What the audit says of the collection, with the change of scores by this measure, and how estimates by it were
     checked."""
-    checked = [line for line in about_estimates(report, measure) if line.startswith(_about(measure))]
+    checked = [line.text for line in report.about_estimates if line.measure == measure.name]
     if report.audit is None:
         return [f"The pool could not be audited: {report.audit_problem}.", *checked]
     return [*audit_sentences.sentences(replace(report.audit, measures=[measure])), *checked]
@@ -189,13 +189,7 @@ def trust(report: Report, measure: Measure) -> list[str]:
 
 def about_estimates(report: Report, measure: Measure) -> list[str]:
     """What is said of the estimates, without the checks of other measures."""
-    others = tuple(start for other in report.measures if other.name != measure.name for start in _about(other))
-    return [line for line in report.about_estimates if not line.startswith(others)]
-
-
-def _about(measure: Measure) -> tuple[str, ...]:
-    """How lines about the estimates by one measure begin."""
-    return (f"{measure.name},", f"{measure.name}:")
+    return [line.text for line in report.about_estimates if line.measure in (None, measure.name)]
 
 
 def summary(report: Report, measure: Measure) -> list[tuple[str, Sequence[str]]]:

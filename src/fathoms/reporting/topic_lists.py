@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from fathoms.data.qrels import JUDGED
+from fathoms.data.texts import TextSources
 from fathoms.evidence.candidates import Candidates
 from fathoms.experiment.base import BaseExperiment
-from fathoms.judging.texts import TextSources, printable, terms
+from fathoms.judging.texts import printable, terms
 from fathoms.measures.base import Measure
 from fathoms.reporting.judging_effects import judging_effects
 from fathoms.reporting.snippets import snippet, words_of

@@ -584,7 +584,7 @@ def test_passages_of_long_texts() -> None:
 
 
 def test_places_are_counted_as_browsers_count(place: Callable[..., Place]) -> None:
-    from fathoms.judging.texts import Entry
+    from fathoms.data.texts import Entry
     from fathoms.judging.web.server import _parts
 
     text = "\N{GRINNING FACE}" * 10 + " " + "word " * 700 + "end. A dam is here. " + "word " * 100

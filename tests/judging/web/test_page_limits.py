@@ -29,8 +29,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from fathoms.base.errors import FathomsError
-from fathoms.judging import texts as module
-from fathoms.judging.texts import Entry, Texts, open_texts, passages
+from fathoms.data import texts as module
+from fathoms.data.texts import Entry, Texts, open_texts
+from fathoms.judging.texts import passages
 from fathoms.judging.web import readers
 from fathoms.judging.web import server as web
 from fathoms.judging.web.access import Address, check_token, new_token

@@ -28,6 +28,7 @@ from starlette.testclient import TestClient
 import fathoms as fm
 from fathoms.base.errors import FathomsError, InputError
 from fathoms.cli.app import main
+from fathoms.data.texts import Entry
 from fathoms.evidence.candidates import Candidates, candidates
 from fathoms.judging.agreement import Rating, kappa
 from fathoms.judging.engine import Engine
@@ -37,7 +38,6 @@ from fathoms.judging.log import Log, Point
 from fathoms.judging.select import STRATEGIES
 from fathoms.judging.session import Session
 from fathoms.judging.session_file import LogError
-from fathoms.judging.texts import Entry
 from fathoms.judging.web.access import Address
 from fathoms.judging.web.overview import SHOWN, thinned
 from fathoms.judging.web.server import LARGEST_REQUEST, LONGEST_TEXT, PAGES, Page, PageOptions

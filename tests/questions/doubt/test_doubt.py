@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from fathoms.inference.replicates import Repeated, Systems
 from fathoms.inference.variance_components import variance_components
 from fathoms.measures.parse import parse_measure
 from fathoms.questions.doubt.parts import parts_of
-from fathoms.questions.doubt.result import SourceName
+from fathoms.questions.doubt.result import Budget, Doubt, Settling, Source, SourceName
+from fathoms.questions.doubt.words import answers, remarks
 from tests.support.commands import finished
 
 
@@ -187,7 +189,7 @@ def effects_of(measure: str, runs: tuple[str, ...]) -> tuple[DocumentEffects, An
     open_documents = run_estimates(exp, [parsed]).open_documents
     assert open_documents is not None
     weights = dict(zip(runs, (1.0, -1.0), strict=False))
-    expected = np.zeros(len(open_documents.found.topics))
+    expected = np.zeros(len(open_documents.candidates.topics))
     return document_effects(open_documents, 8, parsed, weights, expected), open_documents, exp
 
 
@@ -196,7 +198,7 @@ def effects_of(measure: str, runs: tuple[str, ...]) -> tuple[DocumentEffects, An
 def test_weighted_measures_have_the_variance_of_all_completions(measure: str, runs: tuple[str, ...]) -> None:
     """Scores of one topic under every way of judging what is unjudged, each with its probability."""
     effects, open_documents, exp = effects_of(measure, runs)
-    candidates, n = open_documents.found, len(open_documents.found.topics)
+    candidates, n = open_documents.candidates, len(open_documents.candidates.topics)
     relevance = open_documents.chances_to(8, 1.0)[1]
     rankings = {run: exp.runs[run].to_dict() for run in exp.runs}
     for topic, name in enumerate(candidates.topics):
@@ -245,7 +247,19 @@ def test_settling_takes_no_topic_and_no_judgment_too_many(simulated: Callable[..
     draws = run_estimates(exp, [measure])[measure].draws
     parts = parts_of(draws, [np.array([0]), np.array([1])], 0.0)
     n = 12 + topics.count
-    assert parts.half_width(0.95, topics=n) < abs(budget.estimate) <= parts.half_width(0.95, topics=n - 1)
+
+    def towards_zero(n: int) -> float:
+        """How far the interval reaches on the side of 0: the part of judging leans as its draws do."""
+        judging, more = budget.source("judging"), parts.with_topics(n)
+        assert judging is not None
+        side = budget.estimate - judging.low if budget.estimate > 0 else judging.high - budget.estimate
+        lean = 2 * side / (judging.high - judging.low)
+        share = more.variance["judging"] / more.total
+        return more.half_width(0.95) * math.sqrt(1 - share + share * lean**2)
+
+    assert towards_zero(n) < abs(budget.estimate) <= towards_zero(n - 1)
+    assert towards_zero(12) >= abs(budget.estimate)
+    assert all(way.count > 0 for way in budget.settling)
     assert topics.cost == 100 * topics.count
     assert [way.cost for way in budget.settling] == sorted(way.cost for way in budget.settling)
 
@@ -270,8 +284,8 @@ def test_first_sentence_says_what_the_figures_say(simulated: Callable[..., Path]
             greatest = budget.shares[0]
             reason = {
                 "topics": "only 12 topics",
-                "judging": "not judged",
-                "both": "from topic to topic",
+                "judging": "unjudged documents",
+                "both": "on some topics than on others",
                 "ties": "tied",
             }
             assert reason[greatest.name] in sentence
@@ -298,6 +312,19 @@ def test_the_command(simulated: Callable[..., Path], tmp_path: Path, capsys: pyt
     assert "nDCG@10: " in done.out
 
 
+def test_a_difference_is_shown_as_the_lead_whichever_run_is_named_first(
+    simulated: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = simulated(systems=4, n_topics=12)
+    runs = [str(folder / "runs" / "sys4.run"), str(folder / "runs" / "sys2.run")]
+    one_way, other_way = (
+        finished(capsys, "doubt", str(folder / "qrels.txt"), *order, "--draws", "0", "--quiet").out
+        for order in (runs, runs[::-1])
+    )
+    assert one_way == other_way
+    assert "\nnDCG@10: +0." in one_way
+
+
 def test_what_it_cannot_answer_it_says(simulated: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     folder = simulated(systems=4, n_topics=12)
     exp = fm.Experiment(folder / "qrels.txt", folder / "runs")
@@ -311,3 +338,38 @@ def test_what_it_cannot_answer_it_says(simulated: Callable[..., Path], capsys: p
         exp.doubt("GMAP", of="sys1")
     with pytest.raises(fm.FathomsError, match="one topic says nothing of others"):
         fm.doubt({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR")
+
+
+def a_doubt(low: float, high: float, share: float, settling: Sequence[Settling] = ()) -> Doubt:
+    """Of two runs, with one source."""
+    source = Source("topics", low, high, share, 40, "topics")
+    budget = Budget(parse_measure("AP"), 0.02, 0.01, low, high, 10, 5, [source], [], list(settling))
+    return Doubt(("a", "b"), [budget], 0.95)
+
+
+def test_words_of_a_pair() -> None:
+    topics = "because there are only 10 topics"
+    where = (
+        "AP: a is ahead of b by 0.0200 as judged. On topics like these, with the unjudged documents judged, the lead"
+    )
+    doubted = a_doubt(-0.01, 0.03, 1.0, [Settling("topics", 1, 5), Settling("judgments", 1, 7)])
+    (sentence,) = answers(doubted)
+    assert sentence == (
+        f"{where} would be -0.0100 to +0.0300 (95% interval): the order is in doubt, mostly {topics} "
+        "(100% of the variance)."
+    )
+    assert remarks(doubted)[0] == (
+        "If the lead is 0.0100, as estimated, it takes 1 more topic (cost 5) or 1 judgment of these topics' documents "
+        "(cost 7) to put 0 outside the interval."
+    )
+    assert any(remark.startswith("Differences in the table are a less b. Share: ") for remark in remarks(doubted))
+    (sentence,) = answers(a_doubt(0.01, 0.03, 0.998))
+    assert sentence == (
+        f"{where} would be +0.0100 to +0.0300 (95% interval), all of it above 0. It is this wide mostly {topics} "
+        "(nearly all of the variance)."
+    )
+    (sentence,) = answers(a_doubt(-0.03, -0.01, 0.4))
+    assert sentence == (
+        f"{where} would be -0.0300 to -0.0100 (95% interval), all of it below 0: the estimate reverses the order. "
+        f"It is this wide above all {topics} (40% of the variance)."
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -867,6 +868,52 @@ def test_kappa_by_group_of_topics() -> None:
         some = {t: grades[t] for t in topics}
         alone = fm.Experiment(some, None).labels(labels).sources[0].figures["kappa"]
         assert by_group[f"group={group}"].value == pytest.approx(alone.value)
+
+
+def test_agreement_by_length_of_the_text(tmp_path: Path) -> None:
+    """A judge that is right on short texts and tosses a coin on long ones, held against loops over the documents."""
+    rng = np.random.default_rng(12)
+    human, labels = dict[str, dict[str, float]](), dict[str, dict[str, float]]()
+    length: dict[str, int] = {}
+    for t in range(12):
+        human[f"t{t}"], labels[f"t{t}"] = {}, {}
+        for d in range(20):
+            name = f"d{t}-{d}"
+            length[name] = int(rng.integers(10, 700))
+            human[f"t{t}"][name] = float(rng.integers(0, 2))
+            labels[f"t{t}"][name] = human[f"t{t}"][name] if length[name] < 450 else float(rng.integers(0, 2))
+    untold = sorted(length)[::17]  # have no text
+    lines = [{"id": d, "title": "ab", "text": "x" * (n - 2)} for d, n in length.items() if d not in untold]
+    texts = tmp_path / "docs.jsonl"
+    texts.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    audit = fm.Experiment(human, None).labels({"judge": labels}, docs=texts)
+    source = audit.source()
+    ordered = sorted((n, d) for d, n in length.items() if d not in untold)
+    first, second = (ordered[math.ceil(len(ordered) * share) - 1][0] for share in (1 / 3, 2 / 3))
+    bounds = {"shortest": (0, first), "middle": (first, second), "longest": (second, 700)}
+    assert source.with_text == len(ordered)
+    assert source.by_length is not None
+    for (third, (above, to)), part in zip(bounds.items(), source.by_length, strict=True):
+        chosen = [d for n, d in ordered if above < n <= to]
+        y, f = ([of[d.split("-")[0].replace("d", "t")][d] for d in chosen] for of in (human, labels))
+        agreed = sum(a == b for a, b in zip(y, f, strict=True)) / len(y)
+        assert (part.third, part.documents) == (third, len(chosen))
+        assert (part.least, part.most) == (min(length[d] for d in chosen), max(length[d] for d in chosen))
+        assert part.kappa.value == pytest.approx(slow_kappa(y, f, lambda a, b: float(a != b)))
+        assert part.agreed.value == pytest.approx(agreed)
+        row = audit.frame.filter(statistic="kappa_of_length", item=third).row(0, named=True)
+        assert (row["value"], row["n"]) == (part.kappa.value, len(chosen))
+    assert source.by_length[0].kappa.value == 1
+    long = source.by_length[2].kappa
+    assert long.high is not None
+    assert long.high < 0.6
+    line = next(line for line in audit.sentences if "Kappa by length of the text" in line)
+    assert f"over the {len(ordered)} of 240 that have a text: 1.00 [1.00, 1.00] in the shortest third" in line
+    texts.write_text("".join(json.dumps({"id": d, "text": "word"}) + "\n" for d in length))
+    assert "too alike in length" in " ".join(fm.Experiment(human, None).labels(labels, docs=texts).sentences)
+    texts.write_text(json.dumps({"id": "another", "text": "word"}))
+    with pytest.raises(fm.InputError, match="none of the judged documents"):
+        fm.Experiment(human, None).labels(labels, docs=texts)
 
 
 def test_a_grade_that_only_some_runs_find_is_named() -> None:

@@ -35,13 +35,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fathoms.base.errors import FathomsError, InputError
+from fathoms.data.texts import Entry, Texts
 from fathoms.judging.documents_to_judge import Task
 from fathoms.judging.events import Event
 from fathoms.judging.export import provenance_bytes, qrels_bytes
 from fathoms.judging.guidelines import GradeName, blocks
 from fathoms.judging.session import Session
 from fathoms.judging.session_file import LogError
-from fathoms.judging.texts import Entry, Texts, marked, passages, printable, terms
+from fathoms.judging.texts import marked, passages, printable, terms
 from fathoms.judging.web.access import Address, PageName, Visitor
 from fathoms.judging.web.connections import GuardedProtocol
 from fathoms.judging.web.limits import ConnectionLimits, Connections, Talk, WrongTokens, within_open_files

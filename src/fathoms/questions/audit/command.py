@@ -50,12 +50,17 @@ def _pm(spread: Spread | None, digits: int = 1) -> str:
 
 
 def _blocks(result: Audit) -> list[Block]:
-    blocks = [*([_left_out(result)] if result.run_out else []), _shares(result), _found(result), _pooling(result)]
+    blocks = [
+        *([_left_out(result)] if result.run_out else []),
+        _shares(result),
+        _new_relevant(result),
+        _pooling(result),
+    ]
     blocks += [_calls(result)] if result.calls else []
     return [*blocks, *([_extended(result)] if result.extended else []), _guidelines(result)]
 
 
-def _found(result: Audit) -> Block:
+def _new_relevant(result: Audit) -> Block:
     from fathoms.cli.screen import table
 
     rows = []

@@ -86,19 +86,19 @@ def _contributing_said(result: Audit) -> str:
 
 def _new_runs_said(result: Audit) -> list[str]:
     """How often pairs with a left-out run were called with confidence, and how often rightly."""
-    said = []
+    sentences = []
     for measure in dict.fromkeys(calls.measure for calls in result.calls):
         of_measure = [calls for calls in result.calls if calls.measure == measure]
         pairs, right = sum(calls.pairs for calls in of_measure), sum(calls.right for calls in of_measure)
         sure = [calls for calls in of_measure if calls.low >= SURE]
         n_sure, right_sure = sum(calls.pairs for calls in sure), sum(calls.right for calls in sure)
         rightly = f", and {as_percent(right_sure / n_sure)} of these were right" if n_sure else ""
-        said.append(
+        sentences.append(
             f"New runs by {measure}: had a third of the contributing runs not been there, "
             f"{as_percent(n_sure / pairs)} of {pairs:,} pairs with one of them would have been called with at least "
             f"{SURE:.0%} confidence{rightly}. Of all pairs, {as_percent(right / pairs)} would have been called rightly."
         )
-    return said
+    return sentences
 
 
 def _pool_said(result: Audit) -> str:

@@ -21,7 +21,7 @@ from fathoms.cli.screen import SHOWN as ESCAPED
 if TYPE_CHECKING:
     from fathoms.api import Experiment
     from fathoms.cli.screen import Block
-    from fathoms.judging.texts import Texts
+    from fathoms.data.texts import Texts
     from fathoms.questions.diff.result import Diff, DocumentChange
 
 EXAMPLES = (
@@ -193,7 +193,7 @@ def _side_by_side(diff: Diff, rows: list[DocumentChange], texts: Texts | None) -
 
 
 def _texts(path: str | None, documents: list[str]) -> Texts | None:
-    from fathoms.judging.texts import open_texts
+    from fathoms.data.texts import open_texts
 
     return None if path is None else open_texts(path, set(documents))
 

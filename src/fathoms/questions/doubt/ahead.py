@@ -62,7 +62,7 @@ def judging_ahead(
         return JudgingAhead(None, np.zeros(0, dtype=np.int64), np.ones(1))
     effects = document_effects(open_documents, estimate.to_depth, measure, weights, expected, estimate.calibration.own)
     left = _tried_out(open_documents, estimate, weights, effects.candidate)
-    return JudgingAhead(open_documents.found, effects.candidate, left)
+    return JudgingAhead(open_documents.candidates, effects.candidate, left)
 
 
 def _tried_out(

@@ -329,7 +329,12 @@ def _budget(
     )
     if not is_pair or budget.is_clear or abs(estimate) <= SAME:
         return budget
-    return replace(budget, settling=_settling(parts, ahead.left, estimate, level, costs))
+
+    def clear_with(parts: Parts) -> bool:
+        low, high = _ends(parts, estimate, (drawn_low, drawn_high), level)
+        return bool(low > 0 or high < 0)
+
+    return replace(budget, settling=_settling(parts, ahead.left, clear_with, costs))
 
 
 def _ends(parts: Parts, estimate: float, drawn: tuple[Floats, Floats], level: float) -> tuple[float, float]:
@@ -345,16 +350,16 @@ def _ends(parts: Parts, estimate: float, drawn: tuple[Floats, Floats], level: fl
     return estimate - below, estimate + above
 
 
-def _settling(parts: Parts, left: Floats, difference: float, level: float, costs: Costs) -> list[Settling]:
+def _settling(parts: Parts, left: Floats, clear_with: Callable[[Parts], bool], costs: Costs) -> list[Settling]:
     """The fewest topics, and the fewest judgments, with which 0 would lie outside the interval if the difference stayed
     as it is estimated; the cheapest first. Further topics are taken to be judged as these are."""
     ways: list[Settling] = []
-    needed = fewest(lambda n: abs(difference) > parts.half_width(level, topics=n), start=parts.topics + 1)
+    needed = fewest(lambda n: clear_with(parts.with_topics(n)), start=parts.topics + 1)
     if needed is not None:
         more = needed - parts.topics
         ways.append(Settling("topics", more, more * costs.topic))
     shares = np.unique(left)
-    clear = [share for share in shares if abs(difference) > parts.with_judging_left(share).half_width(level)]
+    clear = [share for share in shares if clear_with(parts.with_judging_left(share))]
     if clear:
         count = int(np.argmax(left <= max(clear)))
         ways.append(Settling("judgments", count, count * costs.judgment))

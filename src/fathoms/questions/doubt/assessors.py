@@ -28,20 +28,22 @@ def scores_by_labels(
     and so do judged documents that no run has."""
     tables = [read_values(source, lenient=experiment.lenient) for source in labels]
     tables = [table for table in tables if not are_scores(table.number)]
-    found, qrels = experiment.documents(list(experiment.runs)), experiment.qrels
+    document_table, qrels = experiment.documents(list(experiment.runs)), experiment.qrels
     levels = distinct(np.append(qrels.levels, qrels.max_grade))
-    contributing = np.zeros(len(found.names), dtype=bool)
-    documents = documents_of(found, found.codes, contributing, 0, levels)
+    contributing = np.zeros(len(document_table.names), dtype=bool)
+    documents = documents_of(document_table, document_table.codes, contributing, 0, levels)
     elsewhere = judged_elsewhere(experiment, documents, levels)
     judged = np.flatnonzero(documents.judged)
     by_source = []
     for table in tables:
-        values = label_values([table], found, None, [])
+        values = label_values([table], document_table, None, [])
         if values is None:
             continue
-        given = values[documents.number, 0]
-        place = np.abs(levels[:, None] - np.nan_to_num(given)).argmin(axis=0)
-        codes = np.where(np.isnan(given) | ~documents.judged, documents.codes, JUDGED + place).astype(np.int16)
-        judging = Judging(found, replace(documents, codes=codes), judged, judged[:0], elsewhere, qrels.max_grade)
+        label = values[documents.number, 0]
+        place = np.abs(levels[:, None] - np.nan_to_num(label)).argmin(axis=0)
+        codes = np.where(np.isnan(label) | ~documents.judged, documents.codes, JUDGED + place).astype(np.int16)
+        judging = Judging(
+            document_table, replace(documents, codes=codes), judged, judged[:0], elsewhere, qrels.max_grade
+        )
         by_source.append(judging.scores(measures, np.zeros((1, 0), dtype=np.int16)))
     return {m: np.stack([scores[m][0][0] for scores in by_source]) for m in measures} if by_source else {}

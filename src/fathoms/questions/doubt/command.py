@@ -74,9 +74,11 @@ def run(args: Namespace) -> int:
 
 def _block(result: Doubt, budget: Budget) -> Block:
     """The sources from the inside out, each drawn on one scale."""
+    from fathoms.base.text import pluralise
     from fathoms.cli.screen import Block, Column, drawing
-    from fathoms.questions.doubt.words import bar, shown, source_title
+    from fathoms.questions.doubt.words import bar, lead, shown, source_title
 
+    budget = lead(budget)
     sources, form = shown(budget), "+.4f" if len(result.runs) == 2 else ".4f"
     ends = (
         min(budget.score, *(source.low for source in sources)),
@@ -87,7 +89,7 @@ def _block(result: Doubt, budget: Budget) -> Block:
         left, right = (format(end, form.replace("4", "2")) for end in ends)
         return [f"{left}{right:>{width - len(left)}}", *(bar(source, budget.score, ends, width) for source in sources)]
 
-    halved = [f"{source.halved_by:,} {source.unit}" if source.halved_by else "" for source in sources]
+    halved = [pluralise(source.halved_by, source.unit[:-1]) if source.halved_by else "" for source in sources]
     return Block(
         [
             Column(

@@ -20,7 +20,7 @@ For two systems X is the difference, and their repetitions and ties are independ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtrit
@@ -53,31 +53,29 @@ class Parts:
             return max(1.0, self.label_sources - 1.0)
         return self.topics - 1.0 if source in OF_TOPICS else np.inf
 
-    def half_width(self, level: float, sources: Sequence[SourceName] | None = None, topics: int | None = None) -> float:
-        """Of the interval with these sources (all by default), and with so many topics: Student's t with
-        Satterthwaite's degrees of freedom."""
-        n = self.topics if topics is None else topics
-        variance = {
-            source: part * (self.topics / n if source in OF_TOPICS else 1.0)
-            for source, part in self.variance.items()
-            if sources is None or source in sources
-        }
+    def half_width(self, level: float, sources: Sequence[SourceName] | None = None) -> float:
+        """Of the interval with these sources (all by default): Student's t with Satterthwaite's degrees of freedom."""
+        variance = {source: part for source, part in self.variance.items() if sources is None or source in sources}
         total = sum(variance.values())
         if total <= 0:
             return 0.0
-        more = n - self.topics
-        squares = sum(
-            part**2 / (self.freedom(source) + (more if source in OF_TOPICS else 0)) for source, part in variance.items()
-        )
+        squares = sum(part**2 / self.freedom(source) for source, part in variance.items())
         freedom = total**2 / squares if squares > 0 else 1e9
         return float(stdtrit(min(max(freedom, 1.0), 1e9), (1 + level) / 2) * np.sqrt(total))
+
+    def with_topics(self, n: int) -> Parts:
+        """With so many topics like these."""
+        variance = {
+            source: part * (self.topics / n if source in OF_TOPICS else 1.0) for source, part in self.variance.items()
+        }
+        return replace(self, variance=variance, topics=n)
 
     def with_judging_left(self, share: float) -> Parts:
         """Once judging has brought its standard deviation down to this share."""
         variance = {
             source: part * (share**2 if source in OF_JUDGING else 1.0) for source, part in self.variance.items()
         }
-        return Parts(variance, self.topics, self.repetitions, self.label_sources)
+        return replace(self, variance=variance)
 
 
 def parts_of(draws: Floats, sides: Sequence[Ints], tie_variance: float, by_labels: Floats | None = None) -> Parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from fathoms.base import charts
@@ -91,6 +91,12 @@ class Budget:
         """Whether 0 lies outside the interval of a difference."""
         return self.low > 0 or self.high < 0
 
+    def turned(self) -> Budget:
+        """The same of the difference the other way round."""
+        sources = [source._replace(low=-source.high, high=-source.low) for source in self.sources]
+        turned = replace(self, score=-self.score, estimate=-self.estimate, sources=sources)
+        return replace(turned, low=-self.high, high=-self.low)
+
 
 @dataclass(frozen=True, eq=False)
 class Doubt(Result):
@@ -126,9 +132,9 @@ class Doubt(Result):
         return [budget.measure.name for budget in self.budgets]
 
     def _draw(self, kind: str, measure: str) -> Any:
-        from fathoms.questions.doubt.words import shown, source_title, title_of
+        from fathoms.questions.doubt.words import lead, shown, source_title, title_of
 
-        [budget] = [budget for budget in self.budgets if budget.measure.name == measure]
+        [budget] = [lead(budget) for budget in self.budgets if budget.measure.name == measure]
         rows = [(source_title(budget, source), source.low, source.high, source.share) for source in shown(budget)]
         return charts.sounding(
             rows, budget.score, budget.estimate, title_of(self, budget), difference=len(self.runs) > 1

@@ -29,6 +29,7 @@ TITLES: dict[SourceName, str] = {
     "all": "all with a share",
 }
 MOST = 0.5  # share of the variance from which on it is mostly one source's
+NEARLY_ALL = 0.995  # which would be printed as 100%
 SMALLEST = 0.00005  # width that is seen with four decimals
 SEEN = 0.005  # share below which a source is not spoken of,
 WORTH = 0.1  # and below which it is not said what would halve its part
@@ -37,7 +38,24 @@ WORTH = 0.1  # and below which it is not said what would halve its part
 def title_of(doubt: Doubt, budget: Budget) -> str:
     """What the number is."""
     name = budget.measure.name
-    return f"{name} of {doubt.runs[0]}" if len(doubt.runs) == 1 else f"{name}, {doubt.runs[0]} less {doubt.runs[1]}"
+    if len(doubt.runs) == 1:
+        return f"{name} of {doubt.runs[0]}"
+    first, second = _in_order(doubt, budget)
+    return f"{name}, {first} less {second}"
+
+
+def lead(budget: Budget) -> Budget:
+    """What is shown of a difference: how far the run that is ahead is ahead."""
+    return budget.turned() if budget.score < 0 else budget
+
+
+def _in_order(doubt: Doubt, budget: Budget) -> Sequence[str]:
+    """The two runs, the one that is ahead first."""
+    return (
+        doubt.runs[::-1]
+        if next(own for own in doubt.budgets if own.measure == budget.measure).score < 0
+        else doubt.runs
+    )
 
 
 def source_title(budget: Budget, source: Source) -> str:
@@ -70,48 +88,49 @@ def _of_run(doubt: Doubt, budget: Budget) -> str:
 
 def _where(budget: Budget) -> str:
     """On which topics, and by which judgments."""
-    return (
-        "Once judged, on topics like these," if budget.has_estimate and budget.unjudged != 0 else "On topics like these"
-    )
+    open_documents = budget.has_estimate and budget.unjudged != 0
+    return f"On topics like these{', with the unjudged documents judged,' if open_documents else ''}"
 
 
 def _of_pair(doubt: Doubt, budget: Budget) -> str:
-    first, second = doubt.runs if budget.score >= 0 else doubt.runs[::-1]
+    first, second = _in_order(doubt, budget)
+    budget = lead(budget)
     if abs(budget.score) <= SAME:
         ahead = f"{budget.measure.name}: {first} and {second} have the same mean as judged."
     else:
         ahead = f"{budget.measure.name}: {first} is ahead of {second} by {abs(budget.score):.4f} as judged."
-    sign = 1 if budget.score >= 0 else -1
-    low, high = sorted((sign * budget.low, sign * budget.high))
+    low, high = budget.low, budget.high
     interval = f"{_where(budget)} the lead would be {low:+.4f} to {high:+.4f} ({100 * doubt.level:g}% interval)"
-    still = _because(budget, "and what doubt is left is ")
+    why = _because(budget)
+    width = f". It is this wide {why.removeprefix(', ')}" if why else ""
     if low > 0:
-        return f"{ahead} {interval}: 0 lies outside{still}."
+        return f"{ahead} {interval}, all of it above 0{width}."
     if high < 0:
-        return f"{ahead} {interval}: the estimate turns the order round{still}."
-    return f"{ahead} {interval}: the order is in doubt{_because(budget)}."
+        return f"{ahead} {interval}, all of it below 0: the estimate reverses the order{width}."
+    return f"{ahead} {interval}: the order is in doubt{why}."
 
 
-def _because(budget: Budget, before: str = "") -> str:
+def _because(budget: Budget) -> str:
     """Where most of the doubt comes from."""
     shares = [source for source in budget.shares if (source.share or 0.0) >= SEEN]
     if not shares:
         return ""
     why = {
         "topics": f"because there are only {pluralise(budget.topics, 'topic')}",
-        "judging": "because of what is not judged",
-        "both": "because what is not judged differs from topic to topic",
+        "judging": "because of unjudged documents",
+        "both": "because unjudged documents matter more on some topics than on others",
         "ties": "because of tied scores",
         "repetitions": "because the runs of a system differ",
-        "topics_repetitions": "because the runs of a system differ from topic to topic",
-        "judging_repetitions": "because what is not judged differs between the runs of a system",
+        "topics_repetitions": "because the runs of a system differ more on some topics than on others",
+        "judging_repetitions": "because unjudged documents matter more in some runs of a system than in others",
         "label_sources": "because the labels disagree",
-        "topics_labels": "because the labels disagree from topic to topic",
+        "topics_labels": "because the labels disagree more on some topics than on others",
     }
     first = shares[0]
     share = first.share or 0.0
-    much = "mostly " if share >= MOST else "above all "
-    return f", {before}{much}{why[first.name]} ({_percent(share)} of the variance)"
+    much = "mostly" if share >= MOST else "above all"
+    part = "nearly all" if NEARLY_ALL <= share < 1 else _percent(share)
+    return f", {much} {why[first.name]} ({part} of the variance)"
 
 
 def remarks(doubt: Doubt) -> list[str]:
@@ -127,12 +146,13 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
     if budget.settling:
         ways = " or ".join(f"{_way(budget, way)} (cost {way.cost:,.0f})" for way in budget.settling)
         sentences.append(
-            f"{name}If the lead stays at {abs(budget.estimate):.4f}, it takes {ways} to put 0 outside the interval."
+            f"{name}If the lead is {abs(budget.estimate):.4f}, as estimated, it takes {ways} to put 0 outside the "
+            "interval."
         )
     elif not budget.is_clear and len(doubt.runs) == 2 and abs(budget.estimate) > SAME:
         sentences.append(
-            f"{name}If the difference stays at {abs(budget.estimate):.4f}, neither more topics alone nor more "
-            "judgments alone would put 0 outside the interval."
+            f"{name}If the difference is {abs(budget.estimate):.4f}, as estimated, neither more topics alone nor "
+            "more judgments alone would put 0 outside the interval."
         )
     topics, judging = budget.source("topics"), budget.source("judging")
     if topics is not None and (topics.share or 0.0) >= WORTH:
@@ -158,20 +178,20 @@ def _help(doubt: Doubt, budget: Budget) -> list[str]:
     if budget.reversible == "no" and abs(budget.score) > SAME:
         sentences.append(
             f"{name}Whatever the unjudged documents of these two runs turn out to be, and however ties are broken, the "
-            "order on these topics stays."
+            "order on these topics stays the same."
         )
     return sentences
 
 
 def _way(budget: Budget, way: Settling) -> str:
     if way.unit == "topics":
-        return f"{way.count:,} more topics"
+        return f"{way.count:,} more {'topic' if way.count == 1 else 'topics'}"
     return f"{pluralise(way.count, 'judgment')} of these topics' documents"
 
 
 def _judging(budget: Budget, judging: Source) -> str:
     if not budget.unjudged:
-        return "No unjudged document could be picked that would settle the doubt from judging."
+        return "There is no unjudged document whose judgment would settle the doubt from judging."
     if judging.halved_by is None:
         return "No number of judgments is expected to halve the doubt from judging."
     judgments = pluralise(judging.halved_by, "judgment")
@@ -184,9 +204,10 @@ def _unjudged(budget: Budget) -> str:
 
 def _parts(doubt: Doubt) -> str:
     what = "score" if len(doubt.runs) == 1 else "difference"
+    of_pair = f"Differences in the table are {doubt.runs[0]} less {doubt.runs[1]}. " if len(doubt.runs) == 2 else ""
     return (
-        f"Share: the part of the variance of the {what} that comes from each source, as an answer for all topics like "
-        "these. Possible ranges and other cut-offs have no share: nothing says how likely they are."
+        f"{of_pair}Share: how much of the variance of the {what} comes from each source, if it is to hold for all "
+        "topics like these. Possible ranges and other cut-offs have no share: nothing says how likely they are."
     )
 
 

@@ -25,9 +25,9 @@ from fathoms.questions.judge import page_command as judge_page
 
 if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
+    from fathoms.data.texts import TextSources
     from fathoms.evidence.candidates import Candidates
     from fathoms.judging.session import Session
-    from fathoms.judging.texts import TextSources
 
 EXAMPLES = (
     (
@@ -269,6 +269,8 @@ def _judge(args: Namespace) -> int:
         if not args.quiet:
             output.warn([*_notes(session.qrels, oracle, candidates.topics), *notes], args)
             _say_texts(texts, len(candidates.topics), len(set(candidates.documents.tolist())))
+            if session.documents.sample is not None and session.documents.sample.saving:
+                output.say([f"fathoms: {session.documents.sample.saving}"])
         try:
             if args.web:
                 judge_page.serve(session, texts, args)
@@ -313,7 +315,7 @@ def _notes(qrels: Qrels | None, oracle: Qrels | None, topics: list[str]) -> list
 
 
 def _open_texts(args: Namespace, topics: list[str], documents: list[bytes]) -> TextSources:
-    from fathoms.judging.texts import TextSources, open_texts
+    from fathoms.data.texts import TextSources, open_texts
 
     names = {document.decode(errors="surrogateescape") for document in documents}
     return TextSources(

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from fathoms.cli import options
 
 if TYPE_CHECKING:
+    from fathoms.data.texts import TextSources
     from fathoms.judging.guidelines import GradeName
     from fathoms.judging.session import Session
-    from fathoms.judging.texts import TextSources
     from fathoms.judging.web.access import Address
     from fathoms.judging.web.server import PageOptions
 

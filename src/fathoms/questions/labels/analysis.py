@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from fathoms.inference import grade_agreement as agreement
 from fathoms.inference.grade_agreement import Estimate, Labelled, counted, interval, with_all_values
 from fathoms.questions.labels.between import between, labels_of
 from fathoms.questions.labels.budget import DEPTH, budget, calibration
+from fathoms.questions.labels.lengths import by_length, text_lengths
 from fathoms.questions.labels.mixed import OddGrade, odd_grades
 from fathoms.questions.labels.requirements import Requirements, required
 from fathoms.questions.labels.result import LabelAudit, SourceAudit
@@ -53,6 +55,7 @@ def run_label_audit(
     rel: float,
     label_rel: float | None,
     sampled: Any = None,
+    docs: str | os.PathLike[str] | None = None,
     min_kappa: float | None = None,
     min_labels: int | None = None,
     max_bias: float | None = None,
@@ -88,6 +91,7 @@ def run_label_audit(
         raise FathomsError(
             f"no document of {qrels.source} has grade {rel:g} or above; the greatest is {qrels.levels[-1]:g}"
         )
+    lengths = None if docs is None else text_lengths(docs, qrels.documents.tolist())
     sources = [_source(name, table, qrels, rel, label_rel, experiment.junk, notes) for name, table in tables.items()]
     effects: Sequence[RunEffects | None] = [None] * len(sources)
     if experiment.has_runs:
@@ -96,17 +100,17 @@ def run_label_audit(
         effects = run_effects(experiment, prepared, graded, notes, progress)
     seed = experiment.options.seed
     audits = [
-        _audited(experiment, qrels, source, of_runs, rel, seed, weight)
+        _audited(experiment, qrels, source, of_runs, rel, seed, weight, lengths)
         for source, of_runs in zip(sources, effects, strict=True)
     ]
     whole = [
-        labels_of(one.name, table, one.given, one.relevant_from)
-        for one, table in zip(sources, tables.values(), strict=True)
+        labels_of(source.name, table, source.given, source.relevant_from)
+        for source, table in zip(sources, tables.values(), strict=True)
     ]
     odd: list[OddGrade] = []
     if experiment.has_runs:
-        found = experiment.documents()
-        odd = odd_grades(found, qrels.levels.tolist(), found.codes.astype(np.int64) - JUDGED)
+        documents = experiment.documents()
+        odd = odd_grades(documents, qrels.levels.tolist(), documents.codes.astype(np.int64) - JUDGED)
     return LabelAudit(
         qrels.source,
         rel,
@@ -244,6 +248,7 @@ def _audited(
     rel: float,
     seed: int,
     weight: Floats | None,
+    lengths: Floats | None,
 ) -> SourceAudit:
     known = ~np.isnan(source.grades)
     topic, grade = qrels.topic[known].astype(np.int64), qrels.grades[known]
@@ -292,6 +297,12 @@ def _audited(
         effects=[] if effects is None else effects.effects,
         followings=[] if effects is None else effects.followings,
         by_group=by_group,
+        by_length=None
+        if lengths is None
+        else by_length(
+            lengths[known], topic, grade >= rel, source.grades[known] >= source.least_relevant, stands_for, seed
+        ),
+        with_text=None if lengths is None else int((~np.isnan(lengths[known])).sum()),
     )
 
 

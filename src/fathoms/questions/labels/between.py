@@ -24,8 +24,8 @@ from fathoms.inference.grade_agreement import Estimate, counted, interval
 class Between:
     """Two sources on the documents that both label."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     documents: int
     topics: int
     kappa: Estimate  # on what is relevant
@@ -53,24 +53,24 @@ def labels_of(name: str, table: Table, number: Floats, relevant_from: float) -> 
 
 def between(sources: Sequence[Labels], seed: int) -> list[Between]:
     """Every pair of sources that label the same documents."""
-    found = [_pair(one, other, seed) for one, other in combinations(sources, 2)]
-    return [pair for pair in found if pair is not None]
+    pairs = [_pair(first, second, seed) for first, second in combinations(sources, 2)]
+    return [pair for pair in pairs if pair is not None]
 
 
-def _pair(one: Labels, other: Labels, seed: int) -> Between | None:
-    numbers = {name: number for number, name in enumerate(one.topics)}
-    topic = np.array([numbers.get(name, -1) for name in other.topics], dtype=np.int32)[other.topic]
-    rows = np.flatnonzero((topic >= 0) & other.known)
+def _pair(first: Labels, second: Labels, seed: int) -> Between | None:
+    numbers = {name: number for number, name in enumerate(first.topics)}
+    topic = np.array([numbers.get(name, -1) for name in second.topics], dtype=np.int32)[second.topic]
+    rows = np.flatnonzero((topic >= 0) & second.known)
     mine = keys.Lookup(
-        keys.topic_keys(keys.document_keys(one.table.document), one.topic.astype(np.int32)), one.table.document
+        keys.topic_keys(keys.document_keys(first.table.document), first.topic.astype(np.int32)), first.table.document
     )
     at = mine.find(
-        keys.topic_keys(keys.document_keys(other.table.document[rows]), topic[rows]), other.table.document, rows
+        keys.topic_keys(keys.document_keys(second.table.document[rows]), topic[rows]), second.table.document, rows
     )
-    both = (at >= 0) & one.known[at]
+    both = (at >= 0) & first.known[at]
     if not both.any():
         return None
-    x, y, of = one.positive[at[both]], other.positive[rows[both]], topic[rows[both]].astype(np.int64)
+    x, y, of = first.positive[at[both]], second.positive[rows[both]], topic[rows[both]].astype(np.int64)
     labelled = counted(of, x.astype(np.float64), y.astype(np.float64))
     table = np.zeros((len(labelled.counts), 2, 2))
     places = labelled.grades.astype(int)[:, None], labelled.labels.astype(int)[None, :]
@@ -87,4 +87,4 @@ def _pair(one: Labels, other: Labels, seed: int) -> Between | None:
         interval(statistic, table, draws)
         for statistic in (lambda tables: agreement.kappa(tables, 1 - np.eye(2)), changed, shift)
     ]
-    return Between(one.name, other.name, int(both.sum()), len(table), *figures)
+    return Between(first.name, second.name, int(both.sum()), len(table), *figures)

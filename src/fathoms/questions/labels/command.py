@@ -76,7 +76,7 @@ def run(args: Namespace) -> int:
     for path in (args.markdown, args.junit, args.output):
         if path is not None:
             check_writable(path)
-            check_not_read(path, [args.qrels, *labels, *(args.runs or ())])
+            check_not_read(path, [args.qrels, *labels, *filter(None, [args.docs]), *(args.runs or ())])
     exp = options.experiment(args)
     result = exp.labels(labels, **options.arguments(args, "labels"))
     if as_runs and not args.quiet:

@@ -29,11 +29,11 @@ class OddGrade:
     runs: tuple[str, ...]
 
 
-def odd_grades(found: DocumentTable, levels: list[float], level: Ints) -> list[OddGrade]:
+def odd_grades(documents: DocumentTable, levels: list[float], level: Ints) -> list[OddGrade]:
     """`level` is the place of each document's grade in `levels`, -1 where not judged."""
-    width = min(DEPTH, found.depth)
-    has = np.zeros((len(found.names), len(found) + 1), dtype=bool)
-    for system, place in enumerate(found.place):
+    width = min(DEPTH, documents.depth)
+    has = np.zeros((len(documents.names), len(documents) + 1), dtype=bool)
+    for system, place in enumerate(documents.place):
         has[system, place[:, :width]] = True
     has = has[:, :-1]
     retrieved = (level >= 0) & has.any(axis=0)
@@ -50,6 +50,6 @@ def odd_grades(found: DocumentTable, levels: list[float], level: Ints) -> list[O
         if (alone & of_grade).sum() < n:  # others have them too
             continue
         if float(alone[retrieved].mean()) ** n < CHANCE:
-            names = tuple(name for name, use in zip(found.names, runs.tolist(), strict=True) if use)
+            names = tuple(name for name, use in zip(documents.names, runs.tolist(), strict=True) if use)
             odd.append(OddGrade(float(grade), n, names))
     return odd

@@ -20,7 +20,7 @@ from fathoms.questions.labels.circularity import Following
 if TYPE_CHECKING:
     from fathoms.questions.labels.result import SourceAudit
 
-Asked = Literal["kappa", "labels", "bias", "circularity"]
+Criterion = Literal["kappa", "labels", "bias", "circularity"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Requirement:
     """One thing that is asked of one source."""
 
     source: str
-    asked: Asked
+    criterion: Criterion
     measure: str  # of a bias, else empty
     limit: float
     value: float | None
@@ -53,29 +53,29 @@ class Requirement:
 def required(source: SourceAudit, wanted: Requirements) -> list[Requirement]:
     """What is asked of a source, in the order of the options."""
     n = len(source.labelled)
-    found: list[Requirement] = []
+    requirements: list[Requirement] = []
     if wanted.min_kappa is not None:
-        found.append(_within(source, "kappa", "", source.figures["kappa"], wanted.min_kappa, np.inf))
+        requirements.append(_within(source, "kappa", "", source.figures["kappa"], wanted.min_kappa, np.inf))
     if wanted.min_labels is not None:
         more = wanted.min_labels - n
         outcome: Outcome = "passes" if more <= 0 else "cannot tell"
-        found.append(
+        requirements.append(
             Requirement(
                 source.name, "labels", "", wanted.min_labels, n, None, None, outcome, n, more if more > 0 else None
             )
         )
     if wanted.max_bias is not None:
-        found += [
+        requirements += [
             _within(source, "bias", effect.measure, effect.bias, -wanted.max_bias, wanted.max_bias)
             for effect in source.effects
         ]
     if wanted.max_circularity is not None:
-        found.append(_circular(source, source.followings, wanted.max_circularity))
-    return found
+        requirements.append(_circular(source, source.followings, wanted.max_circularity))
+    return requirements
 
 
 def _within(
-    source: SourceAudit, asked: Asked, measure: str, figure: Estimate, least: float, most: float
+    source: SourceAudit, criterion: Criterion, measure: str, figure: Estimate, least: float, most: float
 ) -> Requirement:
     """Whether a figure lies between two limits, as far as its interval tells."""
     n, limit = len(source.labelled), most if np.isfinite(most) else least
@@ -89,7 +89,7 @@ def _within(
             outcome = "fails"
         else:
             more = _more(n, value, low, high, least, most)
-    return Requirement(source.name, asked, measure, limit, value, low, high, outcome, n, more)
+    return Requirement(source.name, criterion, measure, limit, value, low, high, outcome, n, more)
 
 
 def _more(n: int, value: float, low: float, high: float, least: float, most: float) -> int | None:

@@ -18,6 +18,7 @@ from fathoms.inference.grade_agreement import Estimate, Labelled, percentiles
 from fathoms.questions.labels.between import Between
 from fathoms.questions.labels.budget import Budget, Calibration
 from fathoms.questions.labels.circularity import Following
+from fathoms.questions.labels.lengths import LengthAgreement
 from fathoms.questions.labels.mixed import OddGrade
 from fathoms.questions.labels.requirements import Requirement
 from fathoms.questions.labels.runs import Effect
@@ -55,6 +56,8 @@ class SourceAudit:
     effects: list[Effect] = field(default_factory=list)  # by measure; empty without runs
     followings: list[Following] = field(default_factory=list)  # one a run
     by_group: dict[str, Estimate] = field(default_factory=dict)  # kappa, by group of topics where these are given
+    by_length: list[LengthAgreement] | None = None  # empty where texts are too alike in length; None without texts
+    with_text: int | None = None  # of the documents that have both, those that have a text
 
     def kappa_difference(self, other: SourceAudit) -> Estimate | None:
         """By how much its kappa is above another's, with an interval over topics; None where their topics differ."""
@@ -92,6 +95,11 @@ class SourceAudit:
             )
         for group, estimate in self.by_group.items():
             yield ("kappa_of_group", group, "", "", estimate.value, estimate.low, estimate.high, n)
+        for part in self.by_length or ():
+            for name, estimate in (("kappa_of_length", part.kappa), ("agreed_of_length", part.agreed)):
+                yield (name, part.third, "", "", estimate.value, estimate.low, estimate.high, part.documents)
+            yield ("least_characters", part.third, "", "", float(part.least), None, None, part.documents)
+            yield ("most_characters", part.third, "", "", float(part.most), None, None, part.documents)
         for i, grade in enumerate(self.labelled.grades):
             for j, label in enumerate(self.labelled.labels):
                 yield ("confusion", f"{grade:g}", f"{label:g}", "", float(total[i, j]), None, None, n)
@@ -181,38 +189,38 @@ class LabelAudit(Result):
             for name in ("kappa", "changed", "shift"):
                 estimate: Estimate = getattr(pair, name)
                 figures = (estimate.value, estimate.low, estimate.high, pair.documents)
-                yield (pair.one, f"between_{name}", pair.other, "", "", *figures)
+                yield (pair.first, f"between_{name}", pair.second, "", "", *figures)
 
     def _requirement_rows(self) -> Iterable[Row]:
-        for one in self.requirements:
+        for requirement in self.requirements:
             yield (
-                one.source,
-                f"required_{one.asked}",
-                one.outcome,
-                f"{one.limit:g}",
-                one.measure,
-                one.value,
-                one.low,
-                one.high,
-                one.judged,
+                requirement.source,
+                f"required_{requirement.criterion}",
+                requirement.outcome,
+                f"{requirement.limit:g}",
+                requirement.measure,
+                requirement.value,
+                requirement.low,
+                requirement.high,
+                requirement.judged,
             )
-            if one.more is not None:
+            if requirement.more is not None:
                 yield (
-                    one.source,
-                    f"needed_{one.asked}",
+                    requirement.source,
+                    f"needed_{requirement.criterion}",
                     "",
-                    f"{one.limit:g}",
-                    one.measure,
-                    float(one.more),
+                    f"{requirement.limit:g}",
+                    requirement.measure,
+                    float(requirement.more),
                     None,
                     None,
-                    one.judged,
+                    requirement.judged,
                 )
 
     @property
     def outcome(self) -> Outcome:
         """Of all that was asked of all sources."""
-        return worst([one.outcome for one in self.requirements])
+        return worst([requirement.outcome for requirement in self.requirements])
 
     @property
     def exit_code(self) -> int:

@@ -22,22 +22,37 @@ def markdown(audit: LabelAudit) -> str:
         "| labels | asked | limit | found | outcome | more human labels |",
         "|---|---|---:|---:|---|---:|",
     ]
-    for one in audit.requirements:
-        found = with_interval(Estimate(one.value, one.low, one.high), 0 if one.asked == "labels" else 3)
-        lines.append(
-            f"| {markdown_cell(one.source)} | {_asked(one)} | {one.limit:g} | {found} | {SIGNS[one.outcome]} "
-            f"{one.outcome} | {'' if one.more is None else f'{one.more:,}'} |"
+    for requirement in audit.requirements:
+        figure = Estimate(requirement.value, requirement.low, requirement.high)
+        cells = (
+            markdown_cell(requirement.source),
+            _criterion(requirement),
+            f"{requirement.limit:g}",
+            with_interval(figure, 0 if requirement.criterion == "labels" else 3),
+            f"{SIGNS[requirement.outcome]} {requirement.outcome}",
+            "" if requirement.more is None else f"{requirement.more:,}",
         )
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", "Intervals: 95%, over topics."]) + "\n"
 
 
 def junit(audit: LabelAudit) -> str:
     cases = [
-        CheckedCase(f"{one.source}: {_asked(one)}", one.outcome, sentence(one), sentence(one), one.asked)
-        for one in audit.requirements
+        CheckedCase(
+            f"{requirement.source}: {_criterion(requirement)}",
+            requirement.outcome,
+            sentence(requirement),
+            sentence(requirement),
+            requirement.criterion,
+        )
+        for requirement in audit.requirements
     ]
     return outcomes.junit("labels", f"labels against {audit.qrels}", cases)
 
 
-def _asked(one: Requirement) -> str:
-    return f"{one.asked} of {markdown_cell(one.measure)}" if one.measure else one.asked
+def _criterion(requirement: Requirement) -> str:
+    return (
+        f"{requirement.criterion} of {markdown_cell(requirement.measure)}"
+        if requirement.measure
+        else requirement.criterion
+    )

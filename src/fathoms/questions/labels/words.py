@@ -27,38 +27,37 @@ MOST_NAMED = 5
 
 def answers(result: LabelAudit) -> list[str]:
     """What was asked of them; how far the labels agree with people; of several sources, which agrees best."""
-    asked = [headline(result)] if result.requirements else []
-    return [*asked, *(_closest(result) or [_how_far(source) for source in result.sources])]
+    outcome = [headline(result)] if result.requirements else []
+    return [*outcome, *(_closest(result) or [_how_far(source) for source in result.sources])]
 
 
 def headline(result: LabelAudit) -> str:
     """The outcome of all that was asked."""
     outcome = result.outcome
-    decisive = [one for one in result.requirements if one.outcome == outcome]
+    decisive = [requirement for requirement in result.requirements if requirement.outcome == outcome]
     if outcome == "passes":
-        return f"Passes: {enumerated([sentence(one) for one in decisive])}."
+        return f"Passes: {enumerated([sentence(requirement) for requirement in decisive])}."
     head = "Fails" if outcome == "fails" else "Cannot tell"
-    return f"{head}: {enumerated([sentence(one) for one in decisive])}."
+    return f"{head}: {enumerated([sentence(requirement) for requirement in decisive])}."
 
 
-def sentence(one: Requirement) -> str:
+def sentence(requirement: Requirement) -> str:
     """What was asked of a source, and what was found."""
-    found = with_interval(Estimate(one.value, one.low, one.high))
-    more = "" if one.more is None else f", and about {one.more:,} more human labels on more such topics would tell"
-    if one.asked == "labels":
-        text = f"{one.source} has {one.judged:,} documents that people judged, of {int(one.limit):,} asked for"
-        return text if one.more is None else f"{text}; {one.more:,} more are needed"
-    if one.asked == "kappa":
-        return f"{one.source} has kappa {found}, of at least {one.limit:g} asked for{more}"
-    if one.asked == "bias":
-        signed = with_signs(Estimate(one.value, one.low, one.high), 3)
-        return f"{one.source} changes {one.measure} by {signed}, of at most {one.limit:g} allowed{more}"
-    if one.value is None:
-        return f"{one.source}: circularity cannot be tested with so few runs"
-    return (
-        f"{one.source}: {one.run} follows the labels most, by {one.value:.2f} more than expected, of {one.limit:g} "
-        "allowed"
-    )
+    source, limit, more = requirement.source, requirement.limit, requirement.more
+    figure = Estimate(requirement.value, requirement.low, requirement.high)
+    further = "" if more is None else f", and about {more:,} more human labels on more such topics would tell"
+    if requirement.criterion == "labels":
+        text = f"{source} has {requirement.judged:,} documents that people judged, of {int(limit):,} asked for"
+        return text if more is None else f"{text}; {more:,} more are needed"
+    if requirement.criterion == "kappa":
+        return f"{source} has kappa {with_interval(figure)}, of at least {limit:g} asked for{further}"
+    if requirement.criterion == "bias":
+        change = with_signs(figure, 3)
+        return f"{source} changes {requirement.measure} by {change}, of at most {limit:g} allowed{further}"
+    if requirement.value is None:
+        return f"{source}: circularity cannot be tested with so few runs"
+    excess = f"{requirement.value:.2f} more than expected"
+    return f"{source}: {requirement.run} follows the labels most, by {excess}, of {limit:g} allowed"
 
 
 def remarks(result: LabelAudit) -> list[str]:
@@ -78,20 +77,20 @@ def _between(pair: Between) -> str:
         and not shift.low <= 0 <= shift.high
     ):
         more = "more" if shift.value > 0 else "fewer"
-        moved = f", and {pair.other} calls {more} documents relevant"
+        moved = f", and {pair.second} calls {more} documents relevant"
     return (
-        f"{pair.one} and {pair.other} label {pluralise(pair.documents, 'same document')}: kappa "
+        f"{pair.first} and {pair.second} label {pluralise(pair.documents, 'same document')}: kappa "
         f"{with_interval(pair.kappa)} on what is relevant; {with_interval(pair.changed, percent=True)} of them are "
         f"called otherwise by the other{moved}."
     )
 
 
-def _odd(one: OddGrade) -> str:
+def _odd(odd_grade: OddGrade) -> str:
     """A grade that may be a model's."""
     return (
-        f"Grade {one.grade:g} of the judgments occurs only where {_some(one.runs)} retrieved the document "
-        f"({one.documents:,} documents). If a model judged what those runs found, this file mixes people and a model, "
-        "and agreement with it is not agreement with people."
+        f"Grade {odd_grade.grade:g} of the judgments occurs only where {_some(odd_grade.runs)} retrieved the document "
+        f"({odd_grade.documents:,} documents). If a model judged what those runs found, this file mixes people and a "
+        "model, and agreement with it is not agreement with people."
     )
 
 
@@ -208,7 +207,24 @@ def _agreement(source: SourceAudit) -> str:
     if source.by_group:
         groups = [f"{group} {with_interval(estimate)}" for group, estimate in source.by_group.items()]
         sentences.append(f"Kappa by group of topics: {', '.join(groups)}.")
+    sentences += _of_lengths(source)
     return " ".join(sentences)
+
+
+def _of_lengths(source: SourceAudit) -> list[str]:
+    """Whether it agrees with people on long texts as on short ones."""
+    if source.by_length is None or source.with_text is None:
+        return []
+    n = len(source.labelled)
+    which = f"all {n:,} documents" if source.with_text == n else f"the {source.with_text:,} of {n:,} that have a text"
+    if not source.by_length:
+        return [f"The texts of {which} are too alike in length for thirds by length."]
+    thirds = [
+        f"{with_interval(part.kappa)} in the {part.third} third ({part.least:,} to {part.most:,} characters; "
+        f"{with_interval(part.agreed, percent=True)} of {pluralise(part.documents, 'document')} agreed on)"
+        for part in source.by_length
+    ]
+    return [f"Kappa by length of the text, over {which}: {enumerated(thirds)}."]
 
 
 def _kinds_of_error(source: SourceAudit) -> str:

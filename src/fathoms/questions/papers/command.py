@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fathoms.papers.exhibits import Study
 
 PAPERS = ("rm", "gain", "depth", "ties", "rtc", "estimates")
-TRIALS, FEW_TRIALS = 1000, 20  # of rtc alone, and where all papers are wanted
+TRIALS, FEW_TRIALS = 1000, 100  # of rtc alone, and where all papers are wanted
 EXAMPLES = (
     (
         "the tables of Ravana and Moffat's paper, on this collection",
@@ -65,7 +65,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "shallower pool; rtc: documents of each ranking (100)",
     )
     parser.add_argument(
-        "--trials", metavar="N", type=options.at_least_one, help="rtc: draws (1000, and 20 where all papers are wanted)"
+        "--trials",
+        metavar="N",
+        type=options.at_least_one,
+        help="rtc: draws (1000, and 100 where all papers are wanted)",
     )
     _add_rm_flags(parser)
     _add_gain_flags(parser)

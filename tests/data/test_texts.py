@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fathoms.base.errors import InputError
-from fathoms.judging import texts
-from fathoms.judging.texts import Entry, open_texts
+from fathoms.data import texts
+from fathoms.data.texts import Entry, open_texts
 
 
 def document(tmp_path: Path, content: str, name: str = "d") -> Entry:
