@@ -582,8 +582,8 @@ ESTIMATED = {
     "holds": r"p_holds: the probability that a difference is significant in the same direction once all documents that "
     r"the estimates are about are judged\.",
     "others": r"Some judged documents seem to come from runs that are not given here\. What those runs did not find is "
-    r"less often relevant\. So the estimates change scores by (?P<believed>\d+)% of what the model expects, a share "
-    r"learned from other collections\. Give all pooled runs if you have them\.",
+    r"less often relevant\. So the estimates move scores by only (?P<believed>\d+)% of what the model alone would, a "
+    r"share learned from other collections\. Give all pooled runs if you have them\.",
     "pool": rf"(?:Assumed pool: unknown, since no run is judged through its first ranks; .+|{ASSUMED_POOL})\.",
 }
 

@@ -64,6 +64,21 @@ def test_every_system_is_there_with_its_mark(report: Report) -> None:
         assert rows[0][1:] == ("", "")
 
 
+def test_pointing_at_a_mark_names_the_obstacle(report: Report) -> None:
+    for i, measure in enumerate(report.measures):
+        best = report.ranked(measure)[0].run
+        rows = board(report, i, measure).split("<li ")[1:]
+        titles = dict(
+            found for row in rows for found in re.findall(r'data-run="(\w+)".*<b class="\w+" title="(.*?)"', row)
+        )
+        for pair in report.pairs(measure):
+            if best not in (pair.run_a, pair.run_b):
+                continue
+            title = titles[pair.run_b if pair.run_a == best else pair.run_a]
+            assert title.startswith(pair.verdict)
+            assert re.findall(r"\(obstacle: (.+?)\)", title) == ([] if pair.verdict in CLAIMED else [obstacle(pair)])
+
+
 def test_bars_hold_the_score(report: Report) -> None:
     for i, measure in enumerate(report.measures):
         for row in board(report, i, measure).split("<li ")[1:]:

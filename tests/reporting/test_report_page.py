@@ -19,6 +19,7 @@ from fathoms.data.simulate import simulate
 from fathoms.reporting import page as html
 from fathoms.reporting.claims import claims
 from fathoms.reporting.report import Report, run_report
+from fathoms.reporting.verdicts import obstacle
 
 EVIL = "=<img/src=x/onerror=alert(1)>"
 MEASURES = ("AP", "nDCG@10", "RBP(p=0.8)")
@@ -318,7 +319,9 @@ def test_marks_are_against_whoever_is_chosen(opened: Opened) -> None:
             ahead = (pair.diff > 0) == (pair.run_a == run)
             assert mark.get_attribute("class") == pair.verdict
             assert mark.inner_text() == {"c": "▼▲", "s": "▼▲", "f": "▽△", "o": "··", "t": "=="}[pair.verdict[0]][ahead]
-            assert mark.get_attribute("title") == f"{pair.verdict}: {'ahead of' if ahead else 'behind'} {reference}"
+            missing = f" (obstacle: {obstacle(pair)})" if obstacle(pair) else ""
+            where = "ahead of" if ahead else "behind"
+            assert mark.get_attribute("title") == f"{pair.verdict}{missing}: {where} {reference}"
     assert tab.locator("#board-0 .run").first.get_attribute("title") == opened.report.ranked(measure)[0].run
 
 

@@ -197,6 +197,19 @@ def test_what_is_said_of_judging_is_about_the_open_question(made: Made) -> None:
         assert f"by {measure.name}" in told
 
 
+def test_where_judging_can_only_add_significance_the_documents_are_named() -> None:
+    options: dict[str, Any] = {**SMALL, "systems": 3, "n_topics": 15, "pool_depth": 15, "unpooled": 1, "seed": 13}
+    collection = simulate(**options)
+    exp = fm.Experiment(collection.qrels, collection.runs, pooled=collection.pooled, workers=1)
+    report = run_report(exp, exp.measures(["nDCG@10"]))
+    measure = report.measures[0]
+    sentence, documents = story.judging_sentences(report, measure)
+    best = report.ranked(measure)[0].run
+    [rival] = [name for name in collection.runs if sentence.endswith(f"those from {name} may become significant.")]
+    assert documents.startswith(f"For {rival} judge the unjudged documents of {best} and {rival} down to rank 30. ")
+    assert "--missing --depth 30 --qrels FILE" in documents
+
+
 def test_certain_pairs_hold_when_the_documents_of_the_two_are_judged(made: Made) -> None:
     for measure in made.report.measures:
         for pair in made.report.pairs(measure):

@@ -73,8 +73,8 @@ def _selected(estimates: Estimates) -> str:
         return ""
     return (
         "Some judged documents seem to come from runs that are not given here. What those runs did not find is less "
-        f"often relevant. So the estimates change scores by {share:.0%} of what the model expects, a share learned "
-        "from other collections. Give all pooled runs if you have them."
+        f"often relevant. So the estimates move scores by only {share:.0%} of what the model alone would, a share "
+        "learned from other collections. Give all pooled runs if you have them."
     )
 
 

@@ -17,7 +17,8 @@
       const letter = pairs.verdict[pair], ahead = pairs.diff[pair] > 0 === (a === run);
       mark.className = NAMES[letter];
       mark.textContent = MARKS[letter][Number(ahead)];
-      mark.title = `${NAMES[letter]}: ${ahead ? "ahead of" : "behind"} ${select.value}`;
+      const obstacle = data.obstacles[pairs.missing[pair]];
+      mark.title = `${NAMES[letter]}${obstacle ? ` (obstacle: ${obstacle})` : ""}: ${ahead ? "ahead of" : "behind"} ${select.value}`;
     });
   }));
 })();

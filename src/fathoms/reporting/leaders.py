@@ -78,7 +78,7 @@ def _next_step(
         many = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         return f"Next: judge. About {many} documents would settle who is ahead on these topics."
     if by_judging:
-        return f"Next: judge what tells {named(by_judging[0])} from the first (see Judging)."
+        return f"Next: judge the documents of {named(by_judging[0])} and of the leader (see Judging)."
     needed = [(pair.topics_needed, name) for name, pair in unclaimed if pair.topics_needed is not None]
     if needed:
         topics, name = min(needed)
@@ -135,7 +135,8 @@ def _marks(report: Report, measure: Measure, reference: str) -> dict[str, str]:
     for pair in of_run(report, measure, reference):
         other = other_run(pair, reference)
         ahead = (pair.diff > 0) == (pair.run_a == other)
-        tooltip = f"{pair.verdict}: {'ahead of' if ahead else 'behind'} {reference}"
+        missing = f" (obstacle: {obstacle(pair)})" if obstacle(pair) else ""
+        tooltip = f"{pair.verdict}{missing}: {'ahead of' if ahead else 'behind'} {reference}"
         marks[other] = f'<b class="{pair.verdict}" title="{text(tooltip)}">{MARKS[pair.verdict][ahead]}</b>'
     return marks
 

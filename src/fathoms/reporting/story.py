@@ -111,7 +111,10 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
             "claimed to be better than"
         )
         if unsure:
-            return [f"Judging can do one thing: {proved}, but those from {some(unsure)} may become significant."]
+            return [
+                f"Judging can do one thing: {proved}, but those from {some(unsure)} may become significant.",
+                _to_judge(best, unsure[0], report.comparison.to_depth.get(measure.name)),
+            ]
         return [f"Judging is not what is missing: {proved}."]
     judging = report.judging.get(measure.name)
     if judging is None:
@@ -123,6 +126,15 @@ def judging_sentences(report: Report, measure: Measure) -> list[str]:
         *advice,
         "Settled means on these topics, according to the model; a difference can be settled without being significant.",
     ]
+
+
+def _to_judge(best: str, rival: str, depth: int | None) -> str:
+    """Which documents that takes, and what lists them."""
+    to_depth = "" if depth is None else f" down to rank {depth:,}"
+    return (
+        f"For {rival} judge the unjudged documents of {best} and {rival}{to_depth}. fathoms pool lists them, with "
+        f"the files of the two runs and --missing --depth {depth or 'D'} --qrels FILE."
+    )
 
 
 def _advice(judging: Judging, unsure: Sequence[str]) -> str:
