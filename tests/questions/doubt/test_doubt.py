@@ -362,7 +362,7 @@ def test_words_of_a_pair() -> None:
         "If the lead is 0.0100, as estimated, it takes 1 more topic (cost 5) or 1 judgment of these topics' documents "
         "(cost 7) to put 0 outside the interval."
     )
-    assert any(remark.startswith("Differences in the table are a less b. Share: ") for remark in remarks(doubted))
+    assert any(remark.startswith("Share: how much of the variance of the difference") for remark in remarks(doubted))
     (sentence,) = answers(a_doubt(0.01, 0.03, 0.998))
     assert sentence == (
         f"{where} would be +0.0100 to +0.0300 (95% interval), all of it above 0. It is this wide mostly {topics} "
