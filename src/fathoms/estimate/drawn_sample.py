@@ -188,7 +188,7 @@ def sample_scores(
 
 def corrected(draws: Floats, of_halves: Floats, rate: float) -> Floats:
     """Draws [draw, run, topic] without the bias, and as wide as they should be, from the means that halves come to,
-    [split, half, run]. A topic moves by as much as its scores are unsure."""
+    [split, half, run]."""
     means = draws.mean(axis=2)
     whole = means.mean(axis=0)
     shift, stretch = bias(whole, of_halves, rate)
@@ -196,11 +196,7 @@ def corrected(draws: Floats, of_halves: Floats, rate: float) -> Floats:
     away = means - whole
     common = away.mean(axis=1, keepdims=True)
     moved = shift + (stretch - 1) * (whole - whole.mean())
-    moved = moved + (wider[0] - 1) * common + (stretch * wider[1] - 1) * (away - common)
-    spread = draws.std(axis=0)
-    total = spread.mean(axis=-1, keepdims=True)
-    share = np.divide(spread, total, out=np.zeros_like(spread), where=total > 0)
-    return np.asarray(draws + share * moved[:, :, None])
+    return _moved(draws, moved + (wider[0] - 1) * common + (stretch * wider[1] - 1) * (away - common))
 
 
 def joined(draws: Floats, by_labels: Floats, agreement: float) -> Floats:
@@ -220,9 +216,15 @@ def joined(draws: Floats, by_labels: Floats, agreement: float) -> Floats:
         variance = float(deviations.var(axis=0).mean())
         share = variance / max(variance + off**2 * unexplained, 1e-300)
         moved = moved + share * apart + (np.sqrt(1 - share) - 1) * deviations
+    return _moved(draws, moved)
+
+
+def _moved(draws: Floats, means: Floats) -> Floats:
+    """Draws [draw, run, topic] whose means change by [draw, run]; a topic moves by as much as its scores are unsure."""
     spread = draws.std(axis=0)
     total = spread.mean(axis=-1, keepdims=True)
-    return np.asarray(draws + np.divide(spread, total, out=np.zeros_like(spread), where=total > 0) * moved[:, :, None])
+    share = np.divide(spread, total, out=np.zeros_like(spread), where=total > 0)
+    return np.asarray(draws + share * means[:, :, None])
 
 
 def correlation(x: Floats, y: Floats) -> float:

@@ -145,7 +145,6 @@ def doubt_of(
         budgets=budgets,
         level=level,
         ranked=tuple(runs),
-        company=len(seen.names) - len(runs),
         notes=seen.notes,
         about_estimates=[] if estimates is None else calibrated_sentences(estimates, level),
     )

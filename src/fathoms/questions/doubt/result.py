@@ -112,7 +112,6 @@ class Doubt(Result):
     budgets: list[Budget]
     level: float
     ranked: tuple[str, ...] = ()  # the runs that the ranks of documents are of
-    company: int = 0  # runs that are given beside
     notes: list[str] = field(default_factory=list)
     about_estimates: list[str] = field(default_factory=list)
 
@@ -134,8 +133,7 @@ class Doubt(Result):
     def _draw(self, kind: str, measure: str) -> Any:
         from fathoms.questions.doubt.words import lead, shown, source_title, title_of
 
-        [budget] = [lead(budget) for budget in self.budgets if budget.measure.name == measure]
+        [budget] = [budget for budget in self.budgets if budget.measure.name == measure]
+        title, budget = title_of(self, budget), lead(budget)
         rows = [(source_title(budget, source), source.low, source.high, source.share) for source in shown(budget)]
-        return charts.sounding(
-            rows, budget.score, budget.estimate, title_of(self, budget), difference=len(self.runs) > 1
-        )
+        return charts.sounding(rows, budget.score, budget.estimate, title, difference=len(self.runs) > 1)

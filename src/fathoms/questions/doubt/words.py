@@ -51,11 +51,7 @@ def lead(budget: Budget) -> Budget:
 
 def _in_order(doubt: Doubt, budget: Budget) -> Sequence[str]:
     """The two runs, the one that is ahead first."""
-    return (
-        doubt.runs[::-1]
-        if next(own for own in doubt.budgets if own.measure == budget.measure).score < 0
-        else doubt.runs
-    )
+    return doubt.runs if budget.score >= 0 else doubt.runs[::-1]
 
 
 def source_title(budget: Budget, source: Source) -> str:

@@ -61,14 +61,14 @@ def changes_at_judged_rates(
         known = np.flatnonzero(drawing.documents.judged)
         elsewhere = judged_elsewhere(experiment, drawing.documents, levels)
         judging = Judging(table, drawing.documents, known, drawing.open, elsewhere, qrels.max_grade)
-        nothing = judging.scores(here, np.zeros((1, len(drawing.open)), dtype=np.int16))
+        as_judged = judging.scores(here, np.zeros((1, len(drawing.open)), dtype=np.int16))
         _ = drawing.judged  # once, for all forks
         changed = partial(_changed, judging, drawing, here, experiment.options.seed)
         step = -(-draws // PIECES)
         parts = [range(first, min(first + step, draws)) for first in range(0, draws, step)]
         by_part = parallel_map(changed, parts, **experiment.options.where, doing="draws at judged rates")
         for measure, of_parts in zip(here, zip(*by_part, strict=True), strict=True):
-            changes[measure] = (np.concatenate(of_parts) - nothing[measure][0])[:, given]
+            changes[measure] = (np.concatenate(of_parts) - as_judged[measure][0])[:, given]
     return changes
 
 
