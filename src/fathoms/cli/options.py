@@ -84,15 +84,14 @@ def add_flag(parser: ArgumentParser, parameter: Parameter) -> None:
         how |= {"choices": parameter.words} if is_closed else {"metavar": metavar}
         check = partial(one_of, parameter.words) if is_closed else option.parse or option.check
         how |= {} if check is None else {"type": checker(check)}
-    (group(parser, option.heading) if option.heading else parser).add_argument(*parameter.flags, **how)
+    action = (group(parser, option.heading) if option.heading else parser).add_argument(*parameter.flags, **how)
+    vars(action)["words"] = parameter.words
 
 
 def words_of(action: Action) -> list[str]:
     """What may follow a flag, where that is a choice of words, some of which may take parameters."""
-    if action.choices:
-        return [str(choice) for choice in action.choices]
-    shown = action.metavar if isinstance(action.metavar, str) else ""
-    return shown[1:-1].split(",") if shown.startswith("{") else []
+    words = action.choices or getattr(action, "words", None)
+    return [str(word) for word in words or ()]
 
 
 def arguments(args: Namespace, question: str) -> dict[str, Any]:
