@@ -119,7 +119,7 @@ NOT_THAT_OF_COMPARE = "(The p of `compare` asks another question: it takes them 
 
 
 def _allowing(row: GateRow) -> str:
-    """What a p_drop that is not small takes in, beside topics."""
+    """What a p_drop that is not small accounts for, besides topics."""
     if row.is_fixed:
         return ""
     if not row.has_range:

@@ -170,7 +170,7 @@ def run(args: Namespace) -> int:
         sys.stdout.write(_by_topic(evidence.topics, columns, values))
     if not args.nosummary:
         sys.stdout.write(_summary(qrels, columns, values, _runid(args.run, ranked), args.complete))
-    sys.stdout.flush()  # here, where somebody hears of what goes wrong
+    sys.stdout.flush()  # here, where errors are reported
     return 0
 
 
@@ -200,7 +200,7 @@ def _topic_notes(aligned: Aligned, qrels: Qrels, complete: bool) -> list[str]:
 
 
 def _runid(path: str, run: Run) -> str:
-    """The last line's tag, up to a blank; the first line's where the file does not end in a line of a run."""
+    """The last line's tag, up to a blank; the first line's if the file does not end in a line of a run."""
     if os.path.isfile(path):
         with open(path, "rb") as file:
             file.seek(max(0, os.path.getsize(path) - TAIL))
