@@ -1,8 +1,8 @@
-"""The compiled kernel, where there is one: the one module that knows of it and chooses.
+"""The compiled kernel, if there is one: the only module that knows of it and chooses.
 
-Each function here has a twin in numpy, which is the reference, and gives the same arrays as that, or None: where the
-kernel was not built, where it is switched off (`FATHOMS_KERNEL=0`), and where the input is not plain, so that the twin
-does the work and says what is wrong.
+Each function here has a twin in numpy, which is the reference, and gives the same arrays as that, or None: if the
+kernel was not built, if it is switched off (`FATHOMS_KERNEL=0`), and if the input is not plain, so that the twin does
+the work and says what is wrong.
 """
 
 from __future__ import annotations

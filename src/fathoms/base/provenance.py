@@ -17,7 +17,9 @@ class Provenance:
     question: str
     options: dict[str, Any]
     judgments: dict[str, Any] | None  # fingerprint, topics, judgments
-    runs: dict[str, str]  # fingerprint by name
+    runs: dict[
+        str, str
+    ]  # Version, question, options other than their defaults, and fingerprints of what was read.
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
@@ -39,7 +41,7 @@ class Provenance:
 
 
 def plain(value: Any) -> Any:
-    """An option as JSON has it; what is no word or number, such as a frame, by its type; of a file its name alone."""
+    """An option as JSON; of anything but words and numbers, such as a frame, only its type; of a file only its name."""
     import os
 
     if value is None or isinstance(value, bool | int | float | str):
