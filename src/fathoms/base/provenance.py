@@ -11,15 +11,13 @@ KEY = "fathoms"  # under which a parquet file has it
 
 @dataclass(frozen=True)
 class Provenance:
-    """Version, question, the options that are not as by default, and fingerprints of what was read."""
+    """Version, question, options other than their defaults, and fingerprints of what was read."""
 
     fathoms: str
     question: str
     options: dict[str, Any]
     judgments: dict[str, Any] | None  # fingerprint, topics, judgments
-    runs: dict[
-        str, str
-    ]  # Version, question, options other than their defaults, and fingerprints of what was read.
+    runs: dict[str, str]  # fingerprint by name
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
