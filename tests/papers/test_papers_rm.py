@@ -162,7 +162,7 @@ def test_sizes_given(made: Collection, loops: Loops) -> None:
     assert [row["judgments"] for row in rows(few, "table1a")] == [60, len(loops.order)] * 2
     assert not any("do not fit" in note for note in few.notes)
     for sizes in ([len(loops.order)], [50, 10**6]):
-        with pytest.raises(FathomsError, match=f"sizes: a prefix of {sizes[-1]:,} is no part of"):
+        with pytest.raises(FathomsError, match=f"sizes: a prefix of {sizes[-1]:,} is not part of"):
             rm.study(experiment(made), rm.RMSettings(sizes=sizes))
     with pytest.raises(FathomsError, match="9 judgments cannot be cut"):
         rm.study(experiment(replace(made, qrels=made.qrels.filter(pl.last() >= 0).head(9))))

@@ -432,7 +432,7 @@ def check_judging(measure: Measure) -> None:
 
     if measure.judging == "none" or getattr(measure, "judged_only", False) or measure.needs_pool:
         able = ", ".join(name for name, cls in MEASURES.items() if cls.judging != "none")
-        raise FathomsError(f"judging does not go by {measure.name}; it does by {able}, without judged_only or a pool")
+        raise FathomsError(f"judging cannot go by {measure.name}; it can go by {able}, without judged_only or a pool")
 
 
 def beliefs_of(measure: Measure, block: Block, grading: Grading, moments: Moments | None = None) -> Beliefs:

@@ -53,7 +53,7 @@ class JudgingSettings:
         if self.topics not in choices.JUDGED_TOPICS:
             raise FathomsError(f"topics: expected {' or '.join(choices.JUDGED_TOPICS)}, found {self.topics!r}")
         if self.stay < 1:
-            raise FathomsError(f"an assessor stays on a topic for 1 document at least, found {self.stay}")
+            raise FathomsError(f"an assessor stays on a topic for at least 1 document, found {self.stay}")
         if self.recall is not None and self.strategy != "find-all":
             raise FathomsError(f"a recall to reach is for the strategy find-all, found {self.strategy}")
         if self.recall is not None and not 0 < self.recall < 1:

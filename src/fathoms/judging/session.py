@@ -122,7 +122,7 @@ class Session:
             raise _other_files(log.path, f"the runs were {then}, and are now {now}")
         for name, checksum in _checksums(candidates, qrels, labels).items():
             if meta.get(name, NOTHING) != checksum:  # older sessions have no labels
-                raise _other_files(log.path, f"the content of the {name.removeprefix('checksum_')} is another")
+                raise _other_files(log.path, f"the content of the {name.removeprefix('checksum_')} has changed")
         for name in MAY_CHANGE:
             if getattr(settings, name) != meta.get(name):
                 log.change(name, getattr(settings, name))

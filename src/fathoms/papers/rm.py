@@ -197,7 +197,7 @@ def _prefixes(bench: Bench, settings: RMSettings) -> Prefixes:
     else:
         sizes = choices.checked("sizes", choices.depths, settings.sizes)
         if sizes[-1] >= n:
-            raise FathomsError(f"sizes: a prefix of {sizes[-1]:,} is no part of {pluralise(n, 'judgment')}")
+            raise FathomsError(f"sizes: a prefix of {sizes[-1]:,} is not part of {pluralise(n, 'judgment')}")
     if settings.prefix_order == "file":
         orders = [prefix_order(bench.depths)]
     else:

@@ -519,7 +519,7 @@ class Page:
         try:
             body = json.loads(raw)
         except (ValueError, RecursionError):
-            raise Denied(400, "the body is no JSON") from None
+            raise Denied(400, "the body is not JSON") from None
         if isinstance(body, dict) and "key" in fields:  # programs may leave them out
             body.setdefault("key", None)
         if not isinstance(body, dict) or set(body) != set(fields):

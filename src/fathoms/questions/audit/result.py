@@ -157,7 +157,7 @@ class Audit(Result):
             return charts.curves(self.judged_points(), axes, log=True)
         if kind == "left_out":
             if not any(dot.measure == measure for dot in self.run_out):
-                raise FathomsError(f"nothing is known of leaving runs out for {measure}")
+                raise FathomsError(f"nothing is known about leaving runs out for {measure}")
             return charts.changed(self.left_out_points(measure), measure)
         return charts.curves(self.relevant_points(), ("depth of the pool (documents)", "relevant documents per topic"))
 

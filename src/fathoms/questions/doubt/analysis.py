@@ -86,12 +86,12 @@ def run_doubt(
     prepared = without_pair(experiment.measures(measures, of_pairs=is_pair))
     for measure in prepared:
         if measure.aggregate != "mean":
-            raise FathomsError(f"doubt: {measure.name} is no mean over topics, so its doubt has no such parts")
+            raise FathomsError(f"doubt: {measure.name} is not a mean over topics, so its doubt has no such parts")
     seen = observe(experiment, prepared, _universe(prepared, is_pair, experiment), progress, depths=True)
     if experiment.clusters is not None:
         raise FathomsError("doubt: takes topics as independent; leave out cluster")
     if len(experiment.qrels.topics) < FEWEST_TOPICS:
-        raise FathomsError("doubt: one topic says nothing of others; give judgments of two topics or more")
+        raise FathomsError("doubt: one topic says nothing about others; give judgments of two topics or more")
     estimates = estimates_if_quick(seen, draws, labels, to_depth)
     costs = _costs(experiment, cost_topic, cost_judgment)
     labelled = _Labelled()

@@ -70,7 +70,7 @@ def run_gate(
     no_mean = next((m for m in measures if m.aggregate != "mean"), None)
     if no_mean is not None:
         raise FathomsError(
-            f"{no_mean.name} is no mean over topics, so a gate cannot bound its drop; use another measure"
+            f"{no_mean.name} is not a mean over topics, so a gate cannot bound its drop; use another measure"
         )
     measures = without_pair(measures)
     labelled = len(labels) > 0 and labels_cover(experiment, measures, labels, to_depth)

@@ -63,7 +63,7 @@ def read_looks(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             look = None
         if not isinstance(look, Mapping) or not all(name in look for name in FIELDS):
-            raise InputError("is no look of a gate; expected a file that --sequence wrote", str(path), number)
+            raise InputError("is not a look of a gate; expected a file that --sequence wrote", str(path), number)
         looks.append(dict(look))
     return looks
 

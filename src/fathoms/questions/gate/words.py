@@ -70,7 +70,7 @@ BASES: dict[Basis, str] = {
     "certain": "whatever the unjudged documents are and however ties are broken",
     "likely": "if the unjudged documents are no more relevant than the judged ones at the same ranks",
     "labelled": "if the unjudged documents are as the estimate from the labels says",
-    "as judged": "as judged (nothing is known of the unjudged documents)",
+    "as judged": "as judged (nothing is known about the unjudged documents)",
 }
 
 

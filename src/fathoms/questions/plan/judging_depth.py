@@ -92,7 +92,7 @@ def residual_of(measure: Measure, evidence: Evidence) -> float:
     for end in ("low", "high"):
         columns = [getattr(part, end) for part in parts]
         if any(column is None for column in columns):
-            raise FathomsError(f"{measure.name} has no range, so nothing can be said of its residual")
+            raise FathomsError(f"{measure.name} has no range, so nothing can be said about its residual")
         ends.append(aggregate(measure, np.concatenate(columns)) or 0.0)
     return ends[1] - ends[0]
 
@@ -114,7 +114,7 @@ def imagined_residuals(measure: Measure, depths: Sequence[int]) -> Floats:
     alignment = experiment.alignment([measure], [], ranges=False)
     scores = measure.scores(experiment.align("run", alignment).evidence)
     if scores.low is None or scores.high is None:
-        raise FathomsError(f"{measure.name} has no range, so nothing can be said of its residual")
+        raise FathomsError(f"{measure.name} has no range, so nothing can be said about its residual")
     place = [experiment.qrels.index[name] for name in names]
     return (scores.high - scores.low)[None, place]
 
