@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Run
     from fathoms.evidence.align import Aligned
-    from fathoms.measures.trec_eval import Column
+    from fathoms.questions.trec_eval.columns import Column
 
 EXAMPLES = (
     ("what trec_eval prints, in its own layout", "fathoms trec_eval qrels.txt bm25.run"),
@@ -118,7 +118,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from fathoms.measures.trec_eval import columns_of, values_of
+    from fathoms.questions.trec_eval.columns import columns_of, values_of
 
     for name, (accepted, message) in WANTS.items():
         if getattr(args, name) != accepted:
@@ -221,7 +221,7 @@ def _by_topic(topics: list[str], columns: list[Column], values: list[NDArray[Any
 
 
 def _summary(qrels: Qrels, columns: list[Column], values: list[NDArray[Any]], runid: str, complete: bool) -> str:
-    from fathoms.measures.trec_eval import over_topics
+    from fathoms.questions.trec_eval.columns import over_topics
 
     lines = []
     for column, of_topics in zip(columns, values, strict=True):
