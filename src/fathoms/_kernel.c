@@ -1376,6 +1376,8 @@ done:
     return answer;
 }
 
+#define FEW_LEVELS 16
+
 static PyObject *count_levels(PyObject *module, PyObject *args)
 {
     Py_ssize_t n_topics, n_levels;
@@ -1400,14 +1402,24 @@ static PyObject *count_levels(PyObject *module, PyObject *args)
     Py_BEGIN_ALLOW_THREADS
     for (Py_ssize_t i = 0; i < n_documents; i++)
         sound &= of[i] >= 0 && of[i] < n_topics;
+    for (Py_ssize_t i = 0; sound && i < n_documents * n_draws; i++)
+        sound &= level[i] >= 0 && level[i] < n_levels;
     for (Py_ssize_t draw = 0; sound && draw < n_draws; draw++, level += n_documents, count += cells)
-        for (Py_ssize_t i = 0; i < n_documents; i++)
-            if (level[i]) {
-                if (level[i] < 0 || level[i] >= n_levels)
-                    sound = 0;
-                else
-                    count[of[i] * n_levels + level[i]]++;
-            }
+        for (Py_ssize_t i = 0, to; i < n_documents; i = to) {
+            for (to = i + 1; to < n_documents && of[to] == of[i] && to - i < INT16_MAX; to++)
+                ;
+            int64_t *of_topic = count + of[i] * n_levels;
+            if (n_levels > FEW_LEVELS || to - i < 8)
+                for (Py_ssize_t j = i; j < to; j++)
+                    of_topic[level[j]]++;
+            else /* several documents at once */
+                for (int16_t wanted = 0; wanted < n_levels; wanted++) {
+                    int16_t n = 0;
+                    for (Py_ssize_t j = i; j < to; j++)
+                        n = (int16_t)(n + (level[j] == wanted));
+                    of_topic[wanted] += n;
+                }
+        }
     Py_END_ALLOW_THREADS
     if (sound)
         answer = Py_NewRef(Py_None);
@@ -1417,6 +1429,209 @@ done:
     PyBuffer_Release(&levels);
     PyBuffer_Release(&topic);
     PyBuffer_Release(&counts);
+    return answer;
+}
+
+/* -- levels drawn by logits ------------------------------------------------------------------------------------ */
+
+#define REACH 16    /* logits beyond are as good as certain */
+#define PER_UNIT 32 /* places of the table */
+#define PLACES (2 * REACH * PER_UNIT)
+
+/* e^x to the last bit or two, so that no version of the mathematical library is asked for. */
+static double exponential(double x)
+{
+    x = x < 700 ? x : 700;
+    x = x > -700 ? x : -700;
+    int64_t power = (int64_t)(x * 1.4426950408889634 + (x < 0 ? -0.5 : 0.5));
+    double rest = x - (double)power * 6.93147180369123816490e-01 - (double)power * 1.90821492927058770002e-10;
+    double sum = 1.0;
+    for (int i = 14; i > 0; i--)
+        sum = 1.0 + sum * rest / i;
+    uint64_t bits = (uint64_t)(1023 + power) << 52;
+    double scale;
+    memcpy(&scale, &bits, 8);
+    return sum * scale;
+}
+
+/* The chance of any logit between two places of a table, from below and from above: what decides most lots. */
+typedef struct {
+    double low, high;
+} Chances;
+
+static Chances chances_of[PLACES + 2];
+
+static void fill_chances(void)
+{
+    double slack = 1e-9; /* more than rounding comes to */
+    for (int i = 0; i <= PLACES + 1; i++) {
+        double from = (double)(i - 1) / PER_UNIT - REACH, to = from + 1.0 / PER_UNIT;
+        chances_of[i].low = i == 0 ? 0.0 : (1 - slack) / (1 + exponential(-from));
+        chances_of[i].high = i == PLACES + 1 ? 1.0 : (1 + slack) / (1 + exponential(-to));
+    }
+}
+
+static inline Chances chances_near(double logit)
+{
+    double place = (logit + REACH) * PER_UNIT;
+    if (!(place >= 0.0))
+        return place < 0.0 ? chances_of[0] : (Chances){0.0, 1.0};
+    return chances_of[place < PLACES ? 1 + (int)place : PLACES + 1];
+}
+
+typedef struct {
+    Py_ssize_t n_draws, n_documents, n_topics, n_owners, n_steps, n_slopes;
+    const double *lot;      /* [draw, document] */
+    const float *shared;    /* [step, draw, document] */
+    const double *effect;   /* [step, slope, draw, topic] */
+    const float *feature;   /* [slope, document] */
+    const double *sharper;  /* [step, document] */
+    const double *drift;    /* [draw, topic] */
+    const double *distance; /* [document] */
+    const double *of_owner; /* [draw, owner] */
+    const double *inside;   /* [document] */
+    const int64_t *topic, *owner, *level; /* [document], [document], [step] */
+    int16_t *drawn;                       /* [draw, document] */
+} LevelDraws;
+
+/* The logits of some documents of one topic, from one up to another. */
+static void fill_logits(const LevelDraws *s, Py_ssize_t step, Py_ssize_t draw, Py_ssize_t from, Py_ssize_t to,
+                        double *logit)
+{
+    const float *shared = s->shared + (step * s->n_draws + draw) * s->n_documents;
+    const double *sharper = s->sharper + step * s->n_documents;
+    int64_t topic = s->topic[from];
+    for (Py_ssize_t i = from; i < to; i++)
+        logit[i] = (double)shared[i];
+    for (Py_ssize_t k = 0; k < s->n_slopes; k++) {
+        double effect = s->effect[((step * s->n_slopes + k) * s->n_draws + draw) * s->n_topics + topic];
+        const float *feature = s->feature + k * s->n_documents;
+        for (Py_ssize_t i = from; i < to; i++)
+            logit[i] += effect * (double)feature[i];
+    }
+    for (Py_ssize_t i = from; i < to; i++)
+        logit[i] += sharper[i];
+    if (step == 0) {
+        double drift = s->drift[draw * s->n_topics + topic];
+        const double *of_owner = s->of_owner + draw * s->n_owners;
+        for (Py_ssize_t i = from; i < to; i++)
+            logit[i] += drift * s->distance[i] + of_owner[s->owner[i]];
+    }
+}
+
+/* Whether a lot is below the chance of being at a step or above, where the table does not say. */
+static int is_reached(const LevelDraws *s, Py_ssize_t step, Py_ssize_t i, double lot, const double *logit)
+{
+    double chance = s->inside[i];
+    for (Py_ssize_t before = 0; before <= step; before++)
+        chance *= 1.0 / (exponential(-logit[before * s->n_documents + i]) + 1.0);
+    return lot < chance;
+}
+
+/* Who is not at one step is at no further one, so that only the others are looked at again. */
+static void draw_all(const LevelDraws *s, int32_t *reached, Chances *chances, double *logit)
+{
+    for (Py_ssize_t draw = 0; draw < s->n_draws; draw++) {
+        const double *lot = s->lot + draw * s->n_documents;
+        int16_t *drawn = s->drawn + draw * s->n_documents;
+        Py_ssize_t n = s->n_documents;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            reached[i] = (int32_t)i;
+            chances[i] = (Chances){s->inside[i], s->inside[i]};
+            drawn[i] = 0;
+        }
+        for (Py_ssize_t step = 0; step < s->n_steps; step++) {
+            double *here = logit + step * s->n_documents;
+            for (Py_ssize_t from = 0, to; from < s->n_documents; from = to) {
+                for (to = from + 1; to < s->n_documents && s->topic[to] == s->topic[from]; to++)
+                    ;
+                fill_logits(s, step, draw, from, to, here);
+            }
+            Py_ssize_t left = 0;
+            for (Py_ssize_t j = 0; j < n; j++) {
+                int32_t i = reached[j];
+                Chances near = chances_near(here[i]);
+                near.low *= chances[j].low;
+                near.high *= chances[j].high;
+                int hit = lot[i] < near.low, may_hit = lot[i] < near.high;
+                if (hit != may_hit)
+                    hit = is_reached(s, step, i, lot[i], logit);
+                reached[left] = i; /* no branch, for none could be foreseen */
+                chances[left] = near;
+                drawn[i] = (int16_t)(drawn[i] + hit * (s->level[step] - drawn[i]));
+                left += hit;
+            }
+            n = left;
+        }
+    }
+}
+
+enum { LOTS, SHARED, EFFECTS, FEATURES, SHARPER, DRIFTS, DISTANCES, OF_OWNERS, INSIDE, TOPIC_OF, OWNER_OF, LEVELS_OF,
+       DRAWN, DRAW_BUFFERS };
+
+static PyObject *draw_levels(PyObject *module, PyObject *args)
+{
+    LevelDraws s;
+    Py_buffer b[DRAW_BUFFERS];
+    if (!PyArg_ParseTuple(args, "nny*y*y*y*y*y*y*y*y*y*y*y*w*", &s.n_topics, &s.n_owners, &b[LOTS], &b[SHARED],
+                          &b[EFFECTS], &b[FEATURES], &b[SHARPER], &b[DRIFTS], &b[DISTANCES], &b[OF_OWNERS], &b[INSIDE],
+                          &b[TOPIC_OF], &b[OWNER_OF], &b[LEVELS_OF], &b[DRAWN]))
+        return NULL;
+    PyObject *answer = NULL;
+    Py_ssize_t n = b[TOPIC_OF].len / 8, most = INT32_MAX;
+    s.n_documents = n;
+    s.n_draws = n ? b[DRAWN].len / 2 / n : 0;
+    s.n_steps = b[LEVELS_OF].len / 8;
+    s.n_slopes = n ? b[FEATURES].len / 4 / n : 0;
+    if (n > most || s.n_draws > most || s.n_topics < 0 || s.n_topics > most || s.n_owners < 0 || s.n_owners > most ||
+        s.n_steps > 64 || s.n_slopes > 64) {
+        PyErr_SetString(PyExc_ValueError, "too many draws or documents");
+        goto done;
+    }
+    Py_ssize_t cells = s.n_draws * n, by_topic = s.n_draws * s.n_topics;
+    if (!has_size(&b[LOTS], cells, 8) || !has_size(&b[SHARED], cells, 4 * s.n_steps) ||
+        !has_size(&b[EFFECTS], by_topic, 8 * s.n_steps * s.n_slopes) || !has_size(&b[FEATURES], n, 4 * s.n_slopes) ||
+        !has_size(&b[SHARPER], n, 8 * s.n_steps) || !has_size(&b[DRIFTS], by_topic, 8) ||
+        !has_size(&b[DISTANCES], n, 8) || !has_size(&b[OF_OWNERS], s.n_draws * s.n_owners, 8) ||
+        !has_size(&b[INSIDE], n, 8) || !has_size(&b[TOPIC_OF], n, 8) || !has_size(&b[OWNER_OF], n, 8) ||
+        !has_size(&b[LEVELS_OF], s.n_steps, 8) || !has_size(&b[DRAWN], cells, 2))
+        goto done;
+    s.lot = b[LOTS].buf;
+    s.shared = b[SHARED].buf;
+    s.effect = b[EFFECTS].buf;
+    s.feature = b[FEATURES].buf;
+    s.sharper = b[SHARPER].buf;
+    s.drift = b[DRIFTS].buf;
+    s.distance = b[DISTANCES].buf;
+    s.of_owner = b[OF_OWNERS].buf;
+    s.inside = b[INSIDE].buf;
+    s.topic = b[TOPIC_OF].buf;
+    s.owner = b[OWNER_OF].buf;
+    s.level = b[LEVELS_OF].buf;
+    s.drawn = b[DRAWN].buf;
+    int sound = 1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        sound &= s.topic[i] >= 0 && s.topic[i] < s.n_topics && s.owner[i] >= 0 && s.owner[i] < s.n_owners;
+    if (!sound) {
+        PyErr_SetString(PyExc_ValueError, "no such topic or run");
+        goto done;
+    }
+    int32_t *reached = allocated((size_t)n, sizeof *reached);
+    Chances *chances = allocated((size_t)n, sizeof *chances);
+    double *logit = allocated((size_t)(n * s.n_steps), sizeof *logit);
+    if (reached && chances && logit) {
+        Py_BEGIN_ALLOW_THREADS
+        draw_all(&s, reached, chances, logit);
+        Py_END_ALLOW_THREADS
+        answer = Py_NewRef(Py_None);
+    } else
+        PyErr_NoMemory();
+    free(reached);
+    free(chances);
+    free(logit);
+done:
+    for (int i = 0; i < DRAW_BUFFERS; i++)
+        PyBuffer_Release(&b[i]);
     return answer;
 }
 
@@ -1686,6 +1901,7 @@ static PyMethodDef methods[] = {
     {"rank_rows", rank_rows, METH_VARARGS, "Rows in order of topic and score, with what is known of each."},
     {"place_sums", place_sums, METH_VARARGS, "Sums over the places of each topic, many draws side by side."},
     {"count_levels", count_levels, METH_VARARGS, "How many documents of each topic have each level, by draw."},
+    {"draw_levels", draw_levels, METH_VARARGS, "Levels of documents in many draws, from lots and logits."},
     {"precision_bounds", precision_bounds, METH_VARARGS, "The most that one AP can be above another, for many pairs."},
     {NULL, NULL, 0, NULL},
 };
@@ -1698,5 +1914,6 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__kernel(void)
 {
+    fill_chances();
     return PyModuleDef_Init(&definition);
 }

@@ -161,6 +161,23 @@ def try_garbage(draw: random.Random) -> None:
             draw.choice([1, 2, 0, -1, 1 << 62]),
             *(arrays[draw.choice([0, 1, 4, 13, 14])] for _ in range(3)),
         ),
+        lambda: compiled.draw_levels(
+            *(draw.choice([1, topics, 0, -1, 1 << 62]) for _ in range(2)),
+            *(arrays[draw.choice([0, 1, 4, 13, 14])] for _ in range(13)),
+        ),
+        lambda: compiled.draw_levels(
+            1,
+            1,
+            garbage(draw, 8 * n),
+            garbage(draw, 8 * n),
+            garbage(draw, 16),
+            garbage(draw, 4 * n),
+            garbage(draw, 16 * n),
+            *(garbage(draw, size) for size in (8, 8 * n, 8, 8 * n)),
+            *(bytes(8 * n) for _ in range(2)),
+            garbage(draw, 16),
+            bytearray(2 * n),
+        ),
         lambda: compiled.precision_bounds(
             draw.choice([1, 2, 0, -1, 1 << 62]),
             *(arrays[draw.choice([0, 1, 2, 11, 13, 14])] for _ in range(8)),

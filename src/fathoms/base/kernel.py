@@ -234,13 +234,45 @@ def place_sums(
 def count_levels(
     levels: NDArray[np.int16], topic: NDArray[np.int64], n_topics: int, n_levels: int
 ) -> NDArray[np.int64] | None:
-    """[draw, topic, level]: how many documents have each level above 0, from levels [draw, document]."""
+    """[draw, topic, level]: how many documents have each level, from levels [draw, document]."""
     if compiled is None:
         return None
     counts = np.zeros((len(levels), n_topics, n_levels), dtype=np.int64)
     documents = np.ascontiguousarray(topic, dtype=np.int64)
     compiled.count_levels(n_topics, n_levels, np.ascontiguousarray(levels, dtype=np.int16), documents, counts)
     return counts
+
+
+def draw_levels(
+    lots: Floats,
+    shared: NDArray[np.float32],
+    effects: Floats,
+    features: NDArray[np.float32],
+    sharper: Floats,
+    drifts: Floats,
+    distances: Floats,
+    of_owners: Floats,
+    inside: Floats,
+    topic: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    levels: list[int],
+) -> NDArray[np.int16] | None:
+    """[draw, document]: the level of the last step whose chance is above the lot, and 0 where there is none.
+
+    The chance of the first step is that of being `inside`, of which each step leaves a share. Its logit is the sum of
+    what is `shared` [step, draw, document], of the effects [step, slope, draw, topic] times `features` [slope,
+    document], and of what is `sharper` [step, document]; the first step's also of the drifts [draw, topic] times
+    distances and of what is added for each owner [draw, owner].
+    """
+    if compiled is None:
+        return None
+    drawn = np.empty(lots.shape, dtype=np.int16)
+    if drawn.size:
+        doubles = [np.ascontiguousarray(array) for array in (sharper, drifts, distances, of_owners, inside)]
+        numbers = [np.ascontiguousarray(array, dtype=np.int64) for array in (topic, owner, levels)]
+        gathered = lots, np.ascontiguousarray(shared), effects, np.ascontiguousarray(features)
+        compiled.draw_levels(effects.shape[-1], of_owners.shape[1], *gathered, *doubles, *numbers, drawn)
+    return drawn
 
 
 # -- pairs of runs -----------------------------------------------------------------------------------------------------
