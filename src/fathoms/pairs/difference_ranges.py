@@ -458,8 +458,7 @@ class Ranges:
     def _tied(self, measure: Measure) -> Bools:
         """[run, topic]: whether the run has ties in the places that the measure reads, or across the last of them."""
         cut = None if measure.k is None or measure.cutoff == "recall" else int(measure.k) + 1
-        tied: Bools = self.documents.tied[:, self.topics, :cut].any(axis=2)
-        return tied
+        return np.asarray(self.documents.tied[:, self.topics, :cut].any(axis=2))
 
     def _reversed(
         self, measure: Measure, how: str, front: Ints, back: Ints, lead: Floats, width: Floats, pairs: Ints
