@@ -1635,7 +1635,7 @@ done:
     return answer;
 }
 
-/* -- bounds of differences in average precision ----------------------------------------------------------------- */
+/* -- differences in average precision ---------------------------------------------------------------------------- */
 
 enum { KNOWN = 1, OPEN = 2 }; /* what a place holds: a relevant document, or an unjudged one */
 
@@ -1647,51 +1647,60 @@ typedef struct {
     const int32_t *place; /* [row, rank]: the document there */
     const uint8_t *holds; /* [row, rank] */
     const double *R;      /* [row] */
-    const int64_t *a, *b, *unjudged; /* [pair]: two rows, and how many documents may yet turn out relevant */
-    double *bound;                   /* [pair] */
-    double *known, *open; /* [row, rank]: the sum of min(1/rank, 1/other rank) over the others of a kind */
-    double *fewest;       /* [row, m]: the least sum of precisions with m unjudged documents relevant */
-    double *sum, *high;   /* [row]: the sum of precisions, and the greatest AP */
-    int32_t *open_at;     /* [row, i]: ranks of unjudged documents */
-    Py_ssize_t *n_open;   /* [row] */
-} PrecisionBounds;
+    const int64_t *a, *b;  /* [pair]: two rows, */
+    const int64_t *others; /* and how many documents may turn out relevant: all unjudged ones, or those of neither row */
+    double *result;        /* [end, pair], or [pair] */
+    double *inverse;       /* [rank]: one over it */
+    double *known, *open;  /* [row, rank]: the sum of min(1/rank, 1/other rank) over the others of a kind */
+    double *fewest;        /* [row, m]: the least sum of precisions with m unjudged documents relevant */
+    double *sum, *high;    /* [row]: the sum of precisions, and the greatest AP */
+    int32_t *open_at;      /* [row, i]: ranks of unjudged documents */
+    Py_ssize_t *n_open;    /* [row] */
+    double *gain, *in_both; /* room to work on a pair */
+    int32_t *counts, *in_a, *in_b; /* by rank, which rank the document of a place of the other row has in this one */
+} Precisions;
 
 /* counts[t] documents of rank t + 1 become sums[t] = sum over them of min(1 / (t + 1), 1 / rank). */
-static void sums_of_minima(const int32_t *counts, Py_ssize_t depth, double *sums)
+static void sums_of_minima(const int32_t *counts, Py_ssize_t depth, const double *inverse, double *sums)
 {
     double deeper = 0.0;
     for (Py_ssize_t t = depth - 1; t >= 0; t--) {
         sums[t] = deeper;
-        deeper += counts[t] / (double)(t + 1);
+        deeper += counts[t] * inverse[t];
     }
     int64_t count = 0;
     for (Py_ssize_t t = 0; t < depth; t++) {
         count += counts[t];
-        sums[t] += count / (double)(t + 1);
+        sums[t] += count * inverse[t];
     }
     sums[depth] = 0.0;
 }
 
-static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *counts)
+static void list_open(const Precisions *p, Py_ssize_t row)
 {
-    Py_ssize_t depth = p->depth, n = 0, n_known = 0;
+    Py_ssize_t n = 0;
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (p->holds[row * p->depth + t] == OPEN)
+            p->open_at[row * p->depth + n++] = (int32_t)t;
+    p->n_open[row] = n;
+}
+
+static void prepare_row(const Precisions *p, Py_ssize_t row)
+{
+    Py_ssize_t depth = p->depth, n_known = 0;
     const uint8_t *holds = p->holds + row * depth;
+    const double *inverse = p->inverse;
     double *known = p->known + row * (depth + 1), *fewest = p->fewest + row * (depth + 1);
-    int32_t *open_at = p->open_at + row * depth;
     for (int kind = KNOWN; kind <= OPEN; kind++) {
         for (Py_ssize_t t = 0; t < depth; t++)
-            counts[t] = holds[t] == kind;
-        sums_of_minima(counts, depth, kind == KNOWN ? known : p->open + row * (depth + 1));
+            p->counts[t] = holds[t] == kind;
+        sums_of_minima(p->counts, depth, inverse, kind == KNOWN ? known : p->open + row * (depth + 1));
     }
     double sum = 0.0;
-    for (Py_ssize_t t = 0; t < depth; t++) {
+    for (Py_ssize_t t = 0; t < depth; t++)
         if (holds[t] == KNOWN)
-            sum += ++n_known / (double)(t + 1);
-        else if (holds[t] == OPEN)
-            open_at[n++] = (int32_t)t;
-    }
+            sum += ++n_known * inverse[t];
     p->sum[row] = sum;
-    p->n_open[row] = n;
     /* The m shallowest unjudged documents relevant: each has its own precision, and adds to those below it. */
     double R = p->R[row], high = R > 0 ? sum / R : 0.0, most = sum;
     Py_ssize_t above = 0, n_above = 0, m = 0;
@@ -1701,7 +1710,7 @@ static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *count
         if (holds[t]) {
             above++;
             if (holds[t] == OPEN) {
-                most += above / (double)(t + 1) + (known[t] - n_above / (double)(t + 1));
+                most += above * inverse[t] + (known[t] - n_above * inverse[t]);
                 m++;
                 if (most / (R + m) > high)
                     high = most / (R + m);
@@ -1717,11 +1726,11 @@ static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *count
         if (holds[t] == KNOWN)
             n_known--;
         if (holds[t] == OPEN) {
-            least += (n_known + 1) / (double)(t + 1) + below;
+            least += (n_known + 1) * inverse[t] + below;
             fewest[++m] = least;
         }
         if (holds[t])
-            below += 1 / (double)(t + 1);
+            below += inverse[t];
     }
 }
 
@@ -1745,62 +1754,101 @@ static double greatest_ratio(double base, double divisor, double *gain, Py_ssize
     }
 }
 
-/* The most that A - B can be, as `greatest_of_minima` and the ranges of the two say. The last four are room to work. */
-static double pair_bound(const PrecisionBounds *p, Py_ssize_t i, double *gain, double *in_both, int32_t *counts,
-                         int32_t *rank_in_b)
+/* Where the two rows of a pair have each other's unjudged documents, from 0; one past the last where they lack them. And
+ * how many they share. Pairs come by their first row, whose table then is at hand. */
+static Py_ssize_t find_open(const Precisions *p, Py_ssize_t a, Py_ssize_t b)
 {
-    Py_ssize_t depth = p->depth, both = 0, a = p->a[i], b = p->b[i];
-    const int16_t *ranks_a = p->rank + a * p->n_documents, *ranks_b = p->rank + b * p->n_documents;
-    const double *known_a = p->known + a * (depth + 1), *known_b = p->known + b * (depth + 1);
-    const double *open_a = p->open + a * (depth + 1), *fewest = p->fewest + b * (depth + 1);
-    const int32_t *at_a = p->open_at + a * depth, *at_b = p->open_at + b * depth;
-    Py_ssize_t n = p->n_open[a];
-    memset(counts, 0, (size_t)depth * sizeof *counts);
-    for (Py_ssize_t j = 0; j < n; j++) {
-        int32_t t = at_a[j], r = ranks_b[p->place[a * depth + t]] - 1;
-        if (r < 0 || r >= depth)
-            r = (int32_t)depth;
-        else {
-            counts[r > t ? r : t]++;
+    const int32_t *at = p->open_at + b * p->depth, *place = p->place + b * p->depth, depth = (int32_t)p->depth;
+    const int16_t *rank = p->rank + a * p->n_documents;
+    Py_ssize_t both = 0;
+    for (int32_t t = 0; t < depth; t++)
+        p->in_b[t] = depth;
+    for (Py_ssize_t j = 0; j < p->n_open[b]; j++) {
+        int32_t t = at[j], r = rank[place[t]] - 1;
+        p->in_a[t] = depth;
+        if (r >= 0 && r < depth) {
+            p->in_a[t] = r;
+            p->in_b[r] = t;
             both++;
         }
-        rank_in_b[j] = r;
     }
-    sums_of_minima(counts, depth, in_both);
-    double base = p->sum[a] - p->sum[b], R = p->R[b], more = base;
+    return both;
+}
+
+/* The most that A - B can be, as `greatest_of_minima` and the ranges of the two say. */
+static double pair_bound(const Precisions *p, Py_ssize_t a, Py_ssize_t b, const int32_t *in_b, const int32_t *in_a,
+                         Py_ssize_t both, int64_t unjudged)
+{
+    Py_ssize_t depth = p->depth, n = p->n_open[a];
+    const double *known_a = p->known + a * (depth + 1), *known_b = p->known + b * (depth + 1);
+    const double *open_a = p->open + a * (depth + 1), *fewest = p->fewest + b * (depth + 1);
+    const double *inverse = p->inverse, *in_both = p->in_both;
+    const int32_t *at_a = p->open_at + a * depth, *at_b = p->open_at + b * depth;
+    double *gain = p->gain, base = p->sum[a] - p->sum[b], R = p->R[b], more = base;
     for (Py_ssize_t j = 0; j < n; j++) {
-        int32_t t = at_a[j], r = rank_in_b[j];
-        double own = 1 / (double)(t + 1) - (r < depth ? 1 / (double)(r + 1) : 0.0);
+        int32_t t = at_a[j], r = in_b[t];
+        double own = inverse[t] - inverse[r];
         double others = open_a[t] - in_both[r > t ? r : t] - (own > 0 ? own : 0.0);
         gain[j] = known_a[t] - known_b[r] + own + (others > 0 ? others : 0.0) / 2;
-        more += gain[j] > 0 ? gain[j] : 0.0;
     }
+    for (Py_ssize_t j = 0; j < n && more < 0; j++)
+        more += gain[j] > 0 ? gain[j] : 0.0;
     Py_ssize_t together = n + p->n_open[b] - both;
     double greatest;
     if (more >= 0)
         greatest = greatest_ratio(base, R, gain, n, base > 0 && R > 0 ? base / R : 0.0);
     else { /* B is ahead however one judges: all that is relevant brings the ratio nearer to 0 */
-        for (Py_ssize_t j = 0; j < p->n_open[b]; j++) {
-            int32_t t = at_b[j], r = ranks_a[p->place[b * depth + t]] - 1;
-            if (r < 0 || r >= depth)
-                gain[n++] = -known_b[t] - 1 / (double)(t + 1);
-        }
-        double divisor = R + (p->unjudged[i] > together ? p->unjudged[i] - together : 0);
+        for (Py_ssize_t j = 0; j < p->n_open[b]; j++)
+            if (in_a[at_b[j]] == depth)
+                gain[n++] = -known_b[at_b[j]] - inverse[at_b[j]];
+        double divisor = R + (unjudged > together ? unjudged - together : 0);
         greatest = greatest_ratio(base, divisor, gain, n, base / divisor);
     }
-    double apart = R + (p->unjudged[i] > p->n_open[b] ? p->unjudged[i] - p->n_open[b] : 0), low = 0.0;
+    double apart = R + (unjudged > p->n_open[b] ? unjudged - p->n_open[b] : 0), low = 0.0;
     if (R > 0) {
         low = fewest[0] / apart;
         if (p->high[a] - low < greatest)
             for (Py_ssize_t m = 1; m <= p->n_open[b]; m++)
-                if (fewest[m] / (apart + m) < low)
+                if (fewest[m] < low * (apart + m))
                     low = fewest[m] / (apart + m);
     }
     return p->high[a] - low < greatest ? p->high[a] - low : greatest;
 }
 
+/* The most that A - B can be, and the most that B - A can be. */
+static void bound_pair(const Precisions *p, Py_ssize_t i)
+{
+    Py_ssize_t a = p->a[i], b = p->b[i], both = find_open(p, a, b);
+    memset(p->counts, 0, (size_t)p->depth * sizeof *p->counts);
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (p->in_b[t] < p->depth)
+            p->counts[p->in_b[t] > t ? p->in_b[t] : t]++;
+    sums_of_minima(p->counts, p->depth, p->inverse, p->in_both);
+    p->result[i] = pair_bound(p, a, b, p->in_b, p->in_a, both, p->others[i]);
+    p->result[p->n_pairs + i] = pair_bound(p, b, a, p->in_a, p->in_b, both, p->others[i]);
+}
+
+/* What A - B is if all that A has above B is relevant, and what neither has all relevant, or not at all. */
+static void witness_pair(const Precisions *p, Py_ssize_t i)
+{
+    Py_ssize_t depth = p->depth, a = p->a[i], b = p->b[i], n_a = 0, n_b = 0, n = 0;
+    const uint8_t *holds_a = p->holds + a * depth, *holds_b = p->holds + b * depth;
+    double difference = 0.0;
+    find_open(p, a, b);
+    for (Py_ssize_t t = 0; t < depth; t++) {
+        int above = holds_a[t] == OPEN && p->in_b[t] > t;
+        n += above;
+        if (above || holds_a[t] == KNOWN)
+            difference += ++n_a * p->inverse[t];
+        if (holds_b[t] == KNOWN || (holds_b[t] == OPEN && p->in_a[t] < t))
+            difference -= ++n_b * p->inverse[t];
+    }
+    double R = p->R[a] + n;
+    p->result[i] = R > 0 ? difference / (difference < 0 ? R + p->others[i] : R) : 0.0;
+}
+
 /* Whether all that is an index points to something. */
-static int has_rows(const PrecisionBounds *p)
+static int has_rows(const Precisions *p)
 {
     for (Py_ssize_t i = 0; i < p->n_pairs; i++)
         if (p->a[i] < 0 || p->a[i] >= p->n_rows || p->b[i] < 0 || p->b[i] >= p->n_rows)
@@ -1812,11 +1860,11 @@ static int has_rows(const PrecisionBounds *p)
 }
 
 /* 0 where there is no memory. */
-static int bound_pairs(PrecisionBounds *p)
+static int look_at_pairs(Precisions *p, int witnesses)
 {
     size_t rows = (size_t)p->n_rows, depth = (size_t)p->depth;
-    double *sums = allocated(3 * rows * (depth + 1) + 2 * rows + 3 * depth + 1, sizeof *sums);
-    int32_t *ranks = allocated(rows * depth + 2 * depth, sizeof *ranks);
+    double *sums = allocated(3 * rows * (depth + 1) + 2 * rows + 4 * depth + 2, sizeof *sums);
+    int32_t *ranks = allocated(rows * depth + 3 * depth, sizeof *ranks);
     p->n_open = allocated(rows, sizeof *p->n_open);
     int fits = sums && ranks && p->n_open;
     if (fits) {
@@ -1825,13 +1873,23 @@ static int bound_pairs(PrecisionBounds *p)
         p->fewest = p->open + rows * (depth + 1);
         p->sum = p->fewest + rows * (depth + 1);
         p->high = p->sum + rows;
-        double *gain = p->high + rows, *in_both = gain + 2 * depth;
+        p->inverse = p->high + rows;
+        p->in_both = p->inverse + depth + 1;
+        p->gain = p->in_both + depth + 1;
         p->open_at = ranks;
-        int32_t *counts = ranks + rows * depth, *rank_in_b = counts + depth;
-        for (Py_ssize_t row = 0; row < p->n_rows; row++)
-            prepare_row(p, row, counts);
+        p->counts = ranks + rows * depth;
+        p->in_a = p->counts + depth;
+        p->in_b = p->in_a + depth;
+        for (size_t t = 0; t < depth; t++)
+            p->inverse[t] = 1 / (double)(t + 1);
+        p->inverse[depth] = 0.0;
+        for (Py_ssize_t row = 0; row < p->n_rows; row++) {
+            list_open(p, row);
+            if (!witnesses)
+                prepare_row(p, row);
+        }
         for (Py_ssize_t i = 0; i < p->n_pairs; i++)
-            p->bound[i] = pair_bound(p, i, gain, in_both, counts, rank_in_b);
+            (witnesses ? witness_pair : bound_pair)(p, i);
     }
     free(sums);
     free(ranks);
@@ -1839,12 +1897,13 @@ static int bound_pairs(PrecisionBounds *p)
     return fits;
 }
 
-static PyObject *precision_bounds(PyObject *module, PyObject *args)
+static PyObject *precision_pairs(PyObject *module, PyObject *args)
 {
-    PrecisionBounds p;
-    Py_buffer rank, place, holds, R, a, b, unjudged, bound;
-    if (!PyArg_ParseTuple(args, "ny*y*y*y*y*y*y*w*", &p.n_documents, &rank, &place, &holds, &R, &a, &b, &unjudged,
-                          &bound))
+    Precisions p;
+    Py_buffer rank, place, holds, R, a, b, others, result;
+    int witnesses;
+    if (!PyArg_ParseTuple(args, "pny*y*y*y*y*y*y*w*", &witnesses, &p.n_documents, &rank, &place, &holds, &R, &a, &b,
+                          &others, &result))
         return NULL;
     PyObject *answer = NULL;
     p.n_rows = R.len / 8;
@@ -1856,7 +1915,8 @@ static PyObject *precision_bounds(PyObject *module, PyObject *args)
     }
     if (!has_size(&rank, p.n_rows, 2 * p.n_documents) || !has_size(&holds, p.n_rows, p.depth) ||
         !has_size(&place, p.n_rows, 4 * p.depth) || !has_size(&R, p.n_rows, 8) || !has_size(&a, p.n_pairs, 8) ||
-        !has_size(&b, p.n_pairs, 8) || !has_size(&unjudged, p.n_pairs, 8) || !has_size(&bound, p.n_pairs, 8))
+        !has_size(&b, p.n_pairs, 8) || !has_size(&others, p.n_pairs, 8) ||
+        !has_size(&result, p.n_pairs, witnesses ? 8 : 16))
         goto done;
     p.rank = rank.buf;
     p.place = place.buf;
@@ -1864,15 +1924,15 @@ static PyObject *precision_bounds(PyObject *module, PyObject *args)
     p.R = R.buf;
     p.a = a.buf;
     p.b = b.buf;
-    p.unjudged = unjudged.buf;
-    p.bound = bound.buf;
+    p.others = others.buf;
+    p.result = result.buf;
     if (!has_rows(&p)) {
         PyErr_SetString(PyExc_ValueError, "no such rows or documents");
         goto done;
     }
     int fits;
     Py_BEGIN_ALLOW_THREADS
-    fits = bound_pairs(&p);
+    fits = look_at_pairs(&p, witnesses);
     Py_END_ALLOW_THREADS
     answer = fits ? Py_NewRef(Py_None) : PyErr_NoMemory();
 done:
@@ -1882,8 +1942,8 @@ done:
     PyBuffer_Release(&R);
     PyBuffer_Release(&a);
     PyBuffer_Release(&b);
-    PyBuffer_Release(&unjudged);
-    PyBuffer_Release(&bound);
+    PyBuffer_Release(&others);
+    PyBuffer_Release(&result);
     return answer;
 }
 
@@ -1902,7 +1962,7 @@ static PyMethodDef methods[] = {
     {"place_sums", place_sums, METH_VARARGS, "Sums over the places of each topic, many draws side by side."},
     {"count_levels", count_levels, METH_VARARGS, "How many documents of each topic have each level, by draw."},
     {"draw_levels", draw_levels, METH_VARARGS, "Levels of documents in many draws, from lots and logits."},
-    {"precision_bounds", precision_bounds, METH_VARARGS, "The most that one AP can be above another, for many pairs."},
+    {"precision_pairs", precision_pairs, METH_VARARGS, "How far APs can be apart, or are in one judging; many pairs."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -278,29 +278,33 @@ def draw_levels(
 # -- pairs of runs -----------------------------------------------------------------------------------------------------
 
 
-def precision_bounds(
+def precision_pairs(
     ranks: NDArray[Any],
     place: NDArray[np.int32],
     holds: NDArray[np.uint8],
     R: Floats,
     a: NDArray[np.int64],
     b: NDArray[np.int64],
-    unjudged: NDArray[np.int64],
+    others: NDArray[np.int64],
+    *,
+    witnesses: bool,
 ) -> Floats | None:
-    """[pair]: as `differences.upper_bounds` of AP for pairs (a, b) of rankings, but for rounding and without a look at
-    the ways of judging one by one.
+    """[end, pair], end 0 the most that A - B can be and end 1 the most that B - A can be: as `differences.upper_bounds`
+    of AP for pairs (a, b) of rankings, but for rounding and without a look at the ways of judging one by one. With
+    `witnesses` [pair], as `differences.plain_witness`.
 
     `ranks` are by row and document, `place` and `holds` by row and rank: which document is there, and whether it is not
-    relevant (0), relevant (1) or unjudged (2). `R` counts the relevant documents of each row's topic, `unjudged` those
-    that may turn out relevant: of the pair, and others.
+    relevant (0), relevant (1) or unjudged (2). `R` counts the relevant documents of each row's topic, `others` those
+    that may turn out relevant: of the pair, and others; with `witnesses` those that neither ranking has.
     """
     if compiled is None or ranks.dtype != np.int16:
         return None
-    bounds = np.empty(len(a))
+    found = np.empty(len(a) if witnesses else (2, len(a)))
     plain = [np.ascontiguousarray(ranks), np.ascontiguousarray(place), np.ascontiguousarray(holds, dtype=np.uint8)]
-    numbers = [np.ascontiguousarray(rows, dtype=np.int64) for rows in (a, b, unjudged)]
-    compiled.precision_bounds(ranks.shape[1], *plain, np.ascontiguousarray(R, dtype=np.float64), *numbers, bounds)
-    return bounds
+    numbers = [np.ascontiguousarray(rows, dtype=np.int64) for rows in (a, b, others)]
+    counts = np.ascontiguousarray(R, dtype=np.float64)
+    compiled.precision_pairs(witnesses, ranks.shape[1], *plain, counts, *numbers, found)
+    return found
 
 
 # -- buffers -----------------------------------------------------------------------------------------------------------

@@ -111,12 +111,13 @@ class AP(Binary, Normalised):
 
         return greatest_pairwise(pair, relevant, coefficients, limits, below, depth)
 
-    def bounds_of_pairs(self, block: RankingBlock, a: Ints, b: Ints, unjudged: Ints) -> Floats | None:
+    def of_pairs(self, block: RankingBlock, a: Ints, b: Ints, others: Ints, *, witnesses: bool) -> Floats | None:
         evidence = block.evidence()
         if type(self) is not AP or self.k is not None or self.bounds != "exact" or not self.can_be_relevant(evidence):
             return None
         holds = np.where(block.unjudged, 2, self.relevant(evidence)[block.code_rows])
-        return kernel.precision_bounds(block.rank, block.place, holds, self._R(evidence), a, b, unjudged)
+        R = self._R(evidence)
+        return kernel.precision_pairs(block.rank, block.place, holds, R, a, b, others, witnesses=witnesses)
 
     def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:
         from fathoms.measures.differences import at_ranks, greatest_quadratic
