@@ -99,5 +99,5 @@ def test_one_run_has_no_order(folder: Path) -> None:
 
 def test_one_topic_has_no_halves() -> None:
     runs = {"a": {"1": {"d": 2.0, "e": 1.0}}, "b": {"1": {"e": 2.0, "d": 1.0}}}
-    figures = fm.depth({"1": {"d": 1}}, runs, depths=[1, 2]).frame
+    figures = fm.depth({"1": {"d": 1}}, runs, depths=[1, 2])
     assert figures["error_rate"].to_list() == figures["tied"].to_list() == [None, None]
