@@ -1640,20 +1640,25 @@ done:
 enum { KNOWN = 1, OPEN = 2 }; /* what a place holds: a relevant document, or an unjudged one */
 
 /* Rankings of some topics, and pairs of them; what is prepared for each row has a place a rank, and one past the last,
- * for documents that the row does not have. */
+ * for documents that the row does not have. Each row may be A, with the best ranks and the best order that its ties
+ * allow, or B, with the worst: where ties stay as they are, all are those of the file. */
 typedef struct {
     Py_ssize_t n_rows, depth, n_documents, n_pairs;
-    const int16_t *rank;  /* [row, document]: from 1, 0 where not retrieved */
-    const int32_t *place; /* [row, rank]: the document there */
-    const uint8_t *holds; /* [row, rank] */
-    const double *R;      /* [row] */
+    const int16_t *rank;    /* [row, document]: from 1, 0 where not retrieved */
+    const int32_t *place;   /* [row, rank]: the document there */
+    const uint8_t *holds;   /* [row, rank] */
+    const uint64_t *group;  /* [row, rank]: a mark of the tie group, 0 where there is none; NULL where there are none */
+    const int32_t *best, *worst;              /* [row, rank]: ranks that the document there may have */
+    const uint8_t *best_holds, *worst_holds;  /* [row, rank]: what places hold in the best and in the worst order */
+    const double *R;        /* [row] */
     const int64_t *a, *b, *unjudged; /* [pair]: two rows, and how many documents may yet turn out relevant */
-    double *bound;                   /* [pair] */
-    double *known, *open; /* [row, rank]: the sum of min(1/rank, 1/other rank) over the others of a kind */
-    double *fewest;       /* [row, m]: the least sum of precisions with m unjudged documents relevant */
-    double *sum, *high;   /* [row]: the sum of precisions, and the greatest AP */
-    int32_t *open_at;     /* [row, i]: ranks of unjudged documents */
-    Py_ssize_t *n_open;   /* [row] */
+    double *bound;                   /* [pair]: nan where both have the same tie group */
+    double *known, *open;   /* [row, rank] as A: the sum of min(1/rank, 1/other rank) over the others of a kind */
+    double *known_b;        /* the same as B */
+    double *fewest;         /* [row, m] as B: the least sum of precisions with m unjudged documents relevant */
+    double *sum, *sum_b, *high; /* [row]: the sum of precisions as A and as B, and the greatest AP */
+    int32_t *open_at;       /* [row, i]: places of unjudged documents */
+    Py_ssize_t *n_open;     /* [row] */
 } PrecisionBounds;
 
 /* counts[t] documents of rank t + 1 become sums[t] = sum over them of min(1 / (t + 1), 1 / rank). */
@@ -1672,28 +1677,35 @@ static void sums_of_minima(const int32_t *counts, Py_ssize_t depth, double *sums
     sums[depth] = 0.0;
 }
 
-static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *counts)
+/* The sum of precisions of documents of which counts[t] have rank t + 1. */
+static double sum_of_precisions(const int32_t *counts, Py_ssize_t depth)
 {
-    Py_ssize_t depth = p->depth, n = 0, n_known = 0;
-    const uint8_t *holds = p->holds + row * depth;
-    double *known = p->known + row * (depth + 1), *fewest = p->fewest + row * (depth + 1);
-    int32_t *open_at = p->open_at + row * depth;
-    for (int kind = KNOWN; kind <= OPEN; kind++) {
-        for (Py_ssize_t t = 0; t < depth; t++)
-            counts[t] = holds[t] == kind;
-        sums_of_minima(counts, depth, kind == KNOWN ? known : p->open + row * (depth + 1));
-    }
     double sum = 0.0;
+    int64_t above = 0;
     for (Py_ssize_t t = 0; t < depth; t++) {
-        if (holds[t] == KNOWN)
-            sum += ++n_known / (double)(t + 1);
-        else if (holds[t] == OPEN)
-            open_at[n++] = (int32_t)t;
+        sum += (double)(above * counts[t] + (int64_t)counts[t] * (counts[t] + 1) / 2) / (double)(t + 1);
+        above += counts[t];
     }
-    p->sum[row] = sum;
-    p->n_open[row] = n;
-    /* The m shallowest unjudged documents relevant: each has its own precision, and adds to those below it. */
-    double R = p->R[row], high = R > 0 ? sum / R : 0.0, most = sum;
+    return sum;
+}
+
+/* How many documents of a kind have each rank. */
+static void count_kind(const uint8_t *holds, const int32_t *rank, Py_ssize_t depth, int kind, int32_t *counts)
+{
+    memset(counts, 0, (size_t)depth * sizeof *counts);
+    for (Py_ssize_t t = 0; t < depth; t++)
+        if (holds[t] == kind)
+            counts[rank[t] - 1]++;
+}
+
+/* The greatest AP: the m shallowest unjudged documents relevant, each with its own precision, and adding to those below
+ * it. */
+static double greatest_precision(const uint8_t *holds, Py_ssize_t depth, double R, int32_t *counts, double *known)
+{
+    for (Py_ssize_t t = 0; t < depth; t++)
+        counts[t] = holds[t] == KNOWN;
+    double sum = sum_of_precisions(counts, depth), most = sum, high = R > 0 ? sum / R : 0.0;
+    sums_of_minima(counts, depth, known);
     Py_ssize_t above = 0, n_above = 0, m = 0;
     for (Py_ssize_t t = 0; t < depth; t++) {
         if (holds[t] == KNOWN)
@@ -1708,10 +1720,16 @@ static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *count
             }
         }
     }
-    p->high[row] = high;
-    /* The m deepest ones. */
-    double below = 0.0, least = sum;
-    m = 0;
+    return high;
+}
+
+/* The least sums of precisions: the m deepest unjudged documents relevant. */
+static void least_sums(const uint8_t *holds, Py_ssize_t depth, int32_t *counts, double *fewest)
+{
+    Py_ssize_t n_known = 0, m = 0;
+    for (Py_ssize_t t = 0; t < depth; t++)
+        n_known += counts[t] = holds[t] == KNOWN;
+    double below = 0.0, least = sum_of_precisions(counts, depth);
     fewest[0] = least;
     for (Py_ssize_t t = depth - 1; t >= 0; t--) {
         if (holds[t] == KNOWN)
@@ -1723,6 +1741,26 @@ static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *count
         if (holds[t])
             below += 1 / (double)(t + 1);
     }
+}
+
+static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *counts)
+{
+    Py_ssize_t depth = p->depth, n = 0, at = row * depth, sums = row * (depth + 1);
+    const uint8_t *holds = p->holds + at;
+    for (Py_ssize_t t = 0; t < depth; t++)
+        if (holds[t] == OPEN)
+            p->open_at[at + n++] = (int32_t)t;
+    p->n_open[row] = n;
+    p->high[row] = greatest_precision(p->best_holds + at, depth, p->R[row], counts, p->known + sums);
+    least_sums(p->worst_holds + at, depth, counts, p->fewest + sums);
+    count_kind(holds, p->best + at, depth, OPEN, counts);
+    sums_of_minima(counts, depth, p->open + sums);
+    count_kind(holds, p->best + at, depth, KNOWN, counts);
+    sums_of_minima(counts, depth, p->known + sums);
+    p->sum[row] = sum_of_precisions(counts, depth);
+    count_kind(holds, p->worst + at, depth, KNOWN, counts);
+    sums_of_minima(counts, depth, p->known_b + sums);
+    p->sum_b[row] = sum_of_precisions(counts, depth);
 }
 
 /* The greatest (base + sum of the m greatest gains) / (divisor + m), by Dinkelbach's method: what is more than the ratio
@@ -1745,31 +1783,48 @@ static double greatest_ratio(double base, double divisor, double *gain, Py_ssize
     }
 }
 
+/* Whether two rows have a tie group in the same places with the same documents: then it is the same for both, in any
+ * order. */
+static int share_a_group(const PrecisionBounds *p, Py_ssize_t a, Py_ssize_t b)
+{
+    if (p->group == NULL)
+        return 0;
+    const uint64_t *group_a = p->group + a * p->depth, *group_b = p->group + b * p->depth;
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (group_a[t] && group_a[t] == group_b[t])
+            return 1;
+    return 0;
+}
+
 /* The most that A - B can be, as `greatest_of_minima` and the ranges of the two say. The last four are room to work. */
 static double pair_bound(const PrecisionBounds *p, Py_ssize_t i, double *gain, double *in_both, int32_t *counts,
                          int32_t *rank_in_b)
 {
     Py_ssize_t depth = p->depth, both = 0, a = p->a[i], b = p->b[i];
+    if (share_a_group(p, a, b))
+        return (double)NAN;
     const int16_t *ranks_a = p->rank + a * p->n_documents, *ranks_b = p->rank + b * p->n_documents;
-    const double *known_a = p->known + a * (depth + 1), *known_b = p->known + b * (depth + 1);
+    const double *known_a = p->known + a * (depth + 1), *known_b = p->known_b + b * (depth + 1);
     const double *open_a = p->open + a * (depth + 1), *fewest = p->fewest + b * (depth + 1);
     const int32_t *at_a = p->open_at + a * depth, *at_b = p->open_at + b * depth;
+    const int32_t *best = p->best + a * depth, *worst = p->worst + b * depth;
     Py_ssize_t n = p->n_open[a];
     memset(counts, 0, (size_t)depth * sizeof *counts);
     for (Py_ssize_t j = 0; j < n; j++) {
-        int32_t t = at_a[j], r = ranks_b[p->place[a * depth + t]] - 1;
+        int32_t t = best[at_a[j]] - 1, r = ranks_b[p->place[a * depth + at_a[j]]] - 1;
         if (r < 0 || r >= depth)
             r = (int32_t)depth;
         else {
+            r = worst[r] - 1;
             counts[r > t ? r : t]++;
             both++;
         }
         rank_in_b[j] = r;
     }
     sums_of_minima(counts, depth, in_both);
-    double base = p->sum[a] - p->sum[b], R = p->R[b], more = base;
+    double base = p->sum[a] - p->sum_b[b], R = p->R[b], more = base;
     for (Py_ssize_t j = 0; j < n; j++) {
-        int32_t t = at_a[j], r = rank_in_b[j];
+        int32_t t = best[at_a[j]] - 1, r = rank_in_b[j];
         double own = 1 / (double)(t + 1) - (r < depth ? 1 / (double)(r + 1) : 0.0);
         double others = open_a[t] - in_both[r > t ? r : t] - (own > 0 ? own : 0.0);
         gain[j] = known_a[t] - known_b[r] + own + (others > 0 ? others : 0.0) / 2;
@@ -1781,7 +1836,7 @@ static double pair_bound(const PrecisionBounds *p, Py_ssize_t i, double *gain, d
         greatest = greatest_ratio(base, R, gain, n, base > 0 && R > 0 ? base / R : 0.0);
     else { /* B is ahead however one judges: all that is relevant brings the ratio nearer to 0 */
         for (Py_ssize_t j = 0; j < p->n_open[b]; j++) {
-            int32_t t = at_b[j], r = ranks_a[p->place[b * depth + t]] - 1;
+            int32_t r = ranks_a[p->place[b * depth + at_b[j]]] - 1, t = worst[at_b[j]] - 1;
             if (r < 0 || r >= depth)
                 gain[n++] = -known_b[t] - 1 / (double)(t + 1);
         }
@@ -1806,7 +1861,8 @@ static int has_rows(const PrecisionBounds *p)
         if (p->a[i] < 0 || p->a[i] >= p->n_rows || p->b[i] < 0 || p->b[i] >= p->n_rows)
             return 0;
     for (Py_ssize_t i = 0; i < p->n_rows * p->depth; i++)
-        if (p->holds[i] == OPEN && (p->place[i] < 0 || p->place[i] >= p->n_documents))
+        if ((p->holds[i] == OPEN && (p->place[i] < 0 || p->place[i] >= p->n_documents)) || p->best[i] < 1 ||
+            p->best[i] > p->depth || p->worst[i] < 1 || p->worst[i] > p->depth)
             return 0;
     return 1;
 }
@@ -1815,16 +1871,18 @@ static int has_rows(const PrecisionBounds *p)
 static int bound_pairs(PrecisionBounds *p)
 {
     size_t rows = (size_t)p->n_rows, depth = (size_t)p->depth;
-    double *sums = allocated(3 * rows * (depth + 1) + 2 * rows + 3 * depth + 1, sizeof *sums);
+    double *sums = allocated(4 * rows * (depth + 1) + 3 * rows + 3 * depth + 1, sizeof *sums);
     int32_t *ranks = allocated(rows * depth + 2 * depth, sizeof *ranks);
     p->n_open = allocated(rows, sizeof *p->n_open);
     int fits = sums && ranks && p->n_open;
     if (fits) {
         p->known = sums;
         p->open = p->known + rows * (depth + 1);
-        p->fewest = p->open + rows * (depth + 1);
+        p->known_b = p->open + rows * (depth + 1);
+        p->fewest = p->known_b + rows * (depth + 1);
         p->sum = p->fewest + rows * (depth + 1);
-        p->high = p->sum + rows;
+        p->sum_b = p->sum + rows;
+        p->high = p->sum_b + rows;
         double *gain = p->high + rows, *in_both = gain + 2 * depth;
         p->open_at = ranks;
         int32_t *counts = ranks + rows * depth, *rank_in_b = counts + depth;
@@ -1842,9 +1900,9 @@ static int bound_pairs(PrecisionBounds *p)
 static PyObject *precision_bounds(PyObject *module, PyObject *args)
 {
     PrecisionBounds p;
-    Py_buffer rank, place, holds, R, a, b, unjudged, bound;
-    if (!PyArg_ParseTuple(args, "ny*y*y*y*y*y*y*w*", &p.n_documents, &rank, &place, &holds, &R, &a, &b, &unjudged,
-                          &bound))
+    Py_buffer rank, place, holds, group, best, worst, best_holds, worst_holds, R, a, b, unjudged, bound;
+    if (!PyArg_ParseTuple(args, "ny*y*y*y*y*y*y*y*y*y*y*y*w*", &p.n_documents, &rank, &place, &holds, &group, &best,
+                          &worst, &best_holds, &worst_holds, &R, &a, &b, &unjudged, &bound))
         return NULL;
     PyObject *answer = NULL;
     p.n_rows = R.len / 8;
@@ -1855,12 +1913,20 @@ static PyObject *precision_bounds(PyObject *module, PyObject *args)
         goto done;
     }
     if (!has_size(&rank, p.n_rows, 2 * p.n_documents) || !has_size(&holds, p.n_rows, p.depth) ||
-        !has_size(&place, p.n_rows, 4 * p.depth) || !has_size(&R, p.n_rows, 8) || !has_size(&a, p.n_pairs, 8) ||
+        !has_size(&place, p.n_rows, 4 * p.depth) || (group.len && !has_size(&group, p.n_rows, 8 * p.depth)) ||
+        !has_size(&best, p.n_rows, 4 * p.depth) || !has_size(&worst, p.n_rows, 4 * p.depth) ||
+        !has_size(&best_holds, p.n_rows, p.depth) || !has_size(&worst_holds, p.n_rows, p.depth) ||
+        !has_size(&R, p.n_rows, 8) || !has_size(&a, p.n_pairs, 8) ||
         !has_size(&b, p.n_pairs, 8) || !has_size(&unjudged, p.n_pairs, 8) || !has_size(&bound, p.n_pairs, 8))
         goto done;
     p.rank = rank.buf;
     p.place = place.buf;
     p.holds = holds.buf;
+    p.group = group.len ? group.buf : NULL;
+    p.best = best.buf;
+    p.worst = worst.buf;
+    p.best_holds = best_holds.buf;
+    p.worst_holds = worst_holds.buf;
     p.R = R.buf;
     p.a = a.buf;
     p.b = b.buf;
@@ -1879,6 +1945,11 @@ done:
     PyBuffer_Release(&rank);
     PyBuffer_Release(&place);
     PyBuffer_Release(&holds);
+    PyBuffer_Release(&group);
+    PyBuffer_Release(&best);
+    PyBuffer_Release(&worst);
+    PyBuffer_Release(&best_holds);
+    PyBuffer_Release(&worst_holds);
     PyBuffer_Release(&R);
     PyBuffer_Release(&a);
     PyBuffer_Release(&b);

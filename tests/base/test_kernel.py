@@ -279,9 +279,21 @@ def test_bounds_of_pairs(seed: int, depth: int, more: int, pool_depth: int, othe
 # -- nothing is believed -----------------------------------------------------------------------------------------------
 
 
+def order_arguments(holds: bytes) -> tuple[Any, ...]:
+    """One place, without ties."""
+    first = np.array([1], dtype=np.int32)
+    return b"", first, first, holds, holds
+
+
 def pair_arguments() -> tuple[Any, ...]:
     """The second row of a pair, its unjudged documents, and room for its bound."""
     return np.array([0]), np.array([0]), bytearray(8)
+
+
+def place_arguments(best: int = 1, worst: int = 1, group: bytes = b"") -> tuple[Any, ...]:
+    """A ranking of one document against itself."""
+    ranks = group, np.array([best], dtype=np.int32), np.array([worst], dtype=np.int32)
+    return 2, bytes(4), bytes(4), bytes(1), *ranks, bytes(1), bytes(1), np.ones(1), np.array([0]), *pair_arguments()
 
 
 def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 1) -> tuple[Any, ...]:
@@ -321,11 +333,38 @@ def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 
         ("draw_levels", draw_arguments(owner=-1)),
         ("draw_levels", draw_arguments(lots=2)),
         ("draw_levels", draw_arguments(steps=65)),
-        ("precision_bounds", (2, bytes(4), bytes(4), bytes(1), np.ones(1), np.array([1]), *pair_arguments())),
-        ("precision_bounds", (2, bytes(4), bytes(4), bytes(1), np.ones(1), np.array([-1]), *pair_arguments())),
-        ("precision_bounds", (2, bytes(3), bytes(4), bytes(1), np.ones(1), np.array([0]), *pair_arguments())),
-        ("precision_bounds", (0, bytes(0), bytes(4), bytes(1), np.ones(1), np.array([0]), *pair_arguments())),
-        ("precision_bounds", (2, bytes(4), b"\2\0\0\0", b"\2", np.ones(1), np.array([0]), *pair_arguments())),
+        (
+            "precision_bounds",
+            (2, bytes(4), bytes(4), bytes(1), *order_arguments(bytes(1)), np.ones(1), np.array([1]), *pair_arguments()),
+        ),
+        (
+            "precision_bounds",
+            (
+                2,
+                bytes(4),
+                bytes(4),
+                bytes(1),
+                *order_arguments(bytes(1)),
+                np.ones(1),
+                np.array([-1]),
+                *pair_arguments(),
+            ),
+        ),
+        (
+            "precision_bounds",
+            (2, bytes(3), bytes(4), bytes(1), *order_arguments(bytes(1)), np.ones(1), np.array([0]), *pair_arguments()),
+        ),
+        (
+            "precision_bounds",
+            (0, bytes(0), bytes(4), bytes(1), *order_arguments(bytes(1)), np.ones(1), np.array([0]), *pair_arguments()),
+        ),
+        (
+            "precision_bounds",
+            (2, bytes(4), b"\2\0\0\0", b"\2", *order_arguments(b"\2"), np.ones(1), np.array([0]), *pair_arguments()),
+        ),
+        ("precision_bounds", place_arguments(best=0)),
+        ("precision_bounds", place_arguments(worst=2)),
+        ("precision_bounds", place_arguments(group=bytes(4))),
         ("index_judgments", (np.array([3], dtype=np.int32), bytes(8), 2)),
         ("index_judgments", (np.array([-1], dtype=np.int32), bytes(8), 2)),
     ],

@@ -180,13 +180,16 @@ def try_garbage(draw: random.Random) -> None:
         ),
         lambda: compiled.precision_bounds(
             draw.choice([1, 2, 0, -1, 1 << 62]),
-            *(arrays[draw.choice([0, 1, 2, 11, 13, 14])] for _ in range(8)),
+            *(arrays[draw.choice([0, 1, 2, 11, 13, 14])] for _ in range(13)),
         ),
         lambda: compiled.precision_bounds(
             1,
             garbage(draw, 2 * n),
             draw.choice([bytes(8 * n), arrays[1]]),
             garbage(draw, 2 * n),
+            draw.choice([b"", garbage(draw, 16 * n)]),
+            *(bytes(draw.choice([b"\1\0\0\0", b"\2\0\0\0", b"\3\0\0\0"]) * 2 * n) for _ in range(2)),
+            *(garbage(draw, 2 * n) for _ in range(2)),
             garbage(draw, 8 * n),
             *(draw.choice([bytes(8 * n), arrays[1]]) for _ in range(2)),
             garbage(draw, 8 * n),

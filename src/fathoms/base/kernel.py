@@ -278,17 +278,29 @@ def draw_levels(
 # -- pairs of runs -----------------------------------------------------------------------------------------------------
 
 
+class Orders(NamedTuple):
+    """What ties allow, all [row, rank]: the marks of tie groups, 0 where there is none, the best and the worst rank of
+    the document in each place, and what places hold in the best and in the worst order."""
+
+    group: NDArray[np.uint64]
+    best: NDArray[np.int32]
+    worst: NDArray[np.int32]
+    best_holds: NDArray[np.uint8]
+    worst_holds: NDArray[np.uint8]
+
+
 def precision_bounds(
     ranks: NDArray[Any],
     place: NDArray[np.int32],
     holds: NDArray[np.uint8],
+    orders: Orders | None,
     R: Floats,
     a: NDArray[np.int64],
     b: NDArray[np.int64],
     unjudged: NDArray[np.int64],
 ) -> Floats | None:
     """[pair]: as `differences.upper_bounds` of AP for pairs (a, b) of rankings, but for rounding and without a look at
-    the ways of judging one by one.
+    the ways of judging one by one; over all `orders` where given, and then nan where both have a tie group in common.
 
     `ranks` are by row and document, `place` and `holds` by row and rank: which document is there, and whether it is not
     relevant (0), relevant (1) or unjudged (2). `R` counts the relevant documents of each row's topic, `unjudged` those
@@ -296,8 +308,11 @@ def precision_bounds(
     """
     if compiled is None or ranks.dtype != np.int16:
         return None
+    if orders is None:
+        as_they_are = np.broadcast_to(np.arange(1, place.shape[1] + 1, dtype=np.int32), place.shape)
+        orders = Orders(np.zeros(0, dtype=np.uint64), as_they_are, as_they_are, holds, holds)
     bounds = np.empty(len(a))
-    plain = [np.ascontiguousarray(ranks), np.ascontiguousarray(place), np.ascontiguousarray(holds, dtype=np.uint8)]
+    plain = [np.ascontiguousarray(array) for array in (ranks, place, holds, *orders)]
     numbers = [np.ascontiguousarray(rows, dtype=np.int64) for rows in (a, b, unjudged)]
     compiled.precision_bounds(ranks.shape[1], *plain, np.ascontiguousarray(R, dtype=np.float64), *numbers, bounds)
     return bounds

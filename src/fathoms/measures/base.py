@@ -255,9 +255,9 @@ class Measure(ABC):
         """
         return None
 
-    def bounds_of_pairs(self, block: RankingBlock, a: Ints, b: Ints, unjudged: Ints) -> Floats | None:
+    def bounds_of_pairs(self, block: RankingBlock, a: Ints, b: Ints, unjudged: Ints, over_ties: bool) -> Floats | None:
         """[pair]: the most that A - B can be, from `greatest_difference` and the two ranges, for rankings of which
-        `unjudged` documents may turn out relevant; None where they have to be put side by side for it."""
+        `unjudged` documents may turn out relevant; nan, or None for all, where they have to be put side by side."""
         return None
 
     def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:
