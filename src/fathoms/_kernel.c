@@ -1635,132 +1635,126 @@ done:
     return answer;
 }
 
-/* -- bounds of differences in average precision ----------------------------------------------------------------- */
+/* -- differences in average precision ---------------------------------------------------------------------------- */
 
 enum { KNOWN = 1, OPEN = 2 }; /* what a place holds: a relevant document, or an unjudged one */
 
 /* Rankings of some topics, and pairs of them; what is prepared for each row has a place a rank, and one past the last,
- * for documents that the row does not have. Each row may be A, with the best ranks and the best order that its ties
- * allow, or B, with the worst: where ties stay as they are, all are those of the file. */
+ * for documents that the row does not have. A row is a ranking as it is, or in an extreme order of its ties; then there
+ * are more rows than rankings, and each is of the ranking of its number, counted round. */
 typedef struct {
-    Py_ssize_t n_rows, depth, n_documents, n_pairs;
-    const int16_t *rank;    /* [row, document]: from 1, 0 where not retrieved */
-    const int32_t *place;   /* [row, rank]: the document there */
-    const uint8_t *holds;   /* [row, rank] */
-    const uint64_t *group;  /* [row, rank]: a mark of the tie group, 0 where there is none; NULL where there are none */
-    const int32_t *best, *worst;              /* [row, rank]: ranks that the document there may have */
-    const uint8_t *best_holds, *worst_holds;  /* [row, rank]: what places hold in the best and in the worst order */
-    const double *R;        /* [row] */
-    const int64_t *a, *b, *unjudged; /* [pair]: two rows, and how many documents may yet turn out relevant */
-    double *bound;                   /* [pair]: nan where both have the same tie group */
-    double *known, *open;   /* [row, rank] as A: the sum of min(1/rank, 1/other rank) over the others of a kind */
-    double *known_b;        /* the same as B */
-    double *fewest;         /* [row, m] as B: the least sum of precisions with m unjudged documents relevant */
-    double *sum, *sum_b, *high; /* [row]: the sum of precisions as A and as B, and the greatest AP */
-    int32_t *open_at;       /* [row, i]: places of unjudged documents */
-    Py_ssize_t *n_open;     /* [row] */
-} PrecisionBounds;
+    Py_ssize_t n_rankings, n_rows, depth, n_documents, n_pairs;
+    const int16_t *rank;  /* [ranking, document]: from 1, 0 where not retrieved */
+    const int32_t *place; /* [ranking, rank]: the document there */
+    const uint8_t *holds; /* [ranking, rank] */
+    const double *R;      /* [ranking] */
+    const uint64_t *group; /* [ranking, rank]: a mark of the tie group, 0 where there is none; NULL: no ties */
+    const int32_t *at;     /* [row, rank]: which rank, from 0, the document there counts as having */
+    Py_ssize_t at_step;    /* 0 where all rows are rankings as they are */
+    const uint8_t *sorted; /* [row, rank]: what stands there in the extreme order */
+    const int64_t *a, *b;  /* [pair]: two rows, */
+    const int64_t *others; /* and how many documents may turn out relevant: all unjudged ones, or those of neither row */
+    double *result;        /* [end, pair], or [pair] */
+    double *inverse;       /* [rank]: one over it */
+    double *known, *open;  /* [row, rank]: the sum of min(1/rank, 1/other rank) over the others of a kind */
+    double *fewest;        /* [row, m]: the least sum of precisions with m unjudged documents relevant */
+    double *sum, *high;    /* [row]: the sum of precisions, and the greatest AP */
+    int32_t *open_at;      /* [row, i]: ranks of unjudged documents */
+    Py_ssize_t *n_open;    /* [row] */
+    double *gain, *in_both; /* room to work on a pair */
+    int32_t *counts, *in_a, *in_b; /* by rank, which rank the document of a place of the other row has in this one */
+} Precisions;
 
 /* counts[t] documents of rank t + 1 become sums[t] = sum over them of min(1 / (t + 1), 1 / rank). */
-static void sums_of_minima(const int32_t *counts, Py_ssize_t depth, double *sums)
+static void sums_of_minima(const int32_t *counts, Py_ssize_t depth, const double *inverse, double *sums)
 {
     double deeper = 0.0;
     for (Py_ssize_t t = depth - 1; t >= 0; t--) {
         sums[t] = deeper;
-        deeper += counts[t] / (double)(t + 1);
+        deeper += counts[t] * inverse[t];
     }
     int64_t count = 0;
     for (Py_ssize_t t = 0; t < depth; t++) {
         count += counts[t];
-        sums[t] += count / (double)(t + 1);
+        sums[t] += count * inverse[t];
     }
     sums[depth] = 0.0;
 }
 
-/* The sum of precisions of documents of which counts[t] have rank t + 1. */
-static double sum_of_precisions(const int32_t *counts, Py_ssize_t depth)
+static void list_open(const Precisions *p, Py_ssize_t ranking)
 {
+    Py_ssize_t n = 0;
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (p->holds[ranking * p->depth + t] == OPEN)
+            p->open_at[ranking * p->depth + n++] = (int32_t)t;
+    p->n_open[ranking] = n;
+}
+
+/* How many documents of a kind have each rank, and what the sum of their precisions is. */
+static double count_ranks(const Precisions *p, const uint8_t *holds, const int32_t *at, int kind)
+{
+    memset(p->counts, 0, (size_t)p->depth * sizeof *p->counts);
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (holds[t] == kind)
+            p->counts[at[t]]++;
     double sum = 0.0;
     int64_t above = 0;
-    for (Py_ssize_t t = 0; t < depth; t++) {
-        sum += (double)(above * counts[t] + (int64_t)counts[t] * (counts[t] + 1) / 2) / (double)(t + 1);
-        above += counts[t];
+    for (Py_ssize_t t = 0; t < p->depth; t++) {
+        int64_t n = p->counts[t];
+        sum += (double)(above * n + n * (n + 1) / 2) * p->inverse[t];
+        above += n;
     }
     return sum;
 }
 
-/* How many documents of a kind have each rank. */
-static void count_kind(const uint8_t *holds, const int32_t *rank, Py_ssize_t depth, int kind, int32_t *counts)
+static void prepare_row(const Precisions *p, Py_ssize_t row)
 {
-    memset(counts, 0, (size_t)depth * sizeof *counts);
-    for (Py_ssize_t t = 0; t < depth; t++)
-        if (holds[t] == kind)
-            counts[rank[t] - 1]++;
-}
-
-/* The greatest AP: the m shallowest unjudged documents relevant, each with its own precision, and adding to those below
- * it. */
-static double greatest_precision(const uint8_t *holds, Py_ssize_t depth, double R, int32_t *counts, double *known)
-{
-    for (Py_ssize_t t = 0; t < depth; t++)
-        counts[t] = holds[t] == KNOWN;
-    double sum = sum_of_precisions(counts, depth), most = sum, high = R > 0 ? sum / R : 0.0;
-    sums_of_minima(counts, depth, known);
+    Py_ssize_t depth = p->depth, ranking = row % p->n_rankings, n_known = 0;
+    const uint8_t *holds = p->holds + ranking * depth, *sorted = p->sorted + row * depth;
+    const int32_t *at = p->at + row * p->at_step;
+    const double *inverse = p->inverse;
+    double *known = p->known + row * (depth + 1), *fewest = p->fewest + row * (depth + 1);
+    count_ranks(p, holds, at, OPEN);
+    sums_of_minima(p->counts, depth, inverse, p->open + row * (depth + 1));
+    p->sum[row] = count_ranks(p, holds, at, KNOWN);
+    sums_of_minima(p->counts, depth, inverse, known);
+    /* The m shallowest unjudged documents relevant: each has its own precision, and adds to those below it. */
+    double *below_or_at = p->in_both, sum = 0.0;
+    for (Py_ssize_t t = 0; t < depth; t++) {
+        p->counts[t] = sorted[t] == KNOWN;
+        sum += p->counts[t] ? ++n_known * inverse[t] : 0.0;
+    }
+    sums_of_minima(p->counts, depth, inverse, below_or_at);
+    double R = p->R[ranking], high = R > 0 ? sum / R : 0.0, most = sum;
     Py_ssize_t above = 0, n_above = 0, m = 0;
     for (Py_ssize_t t = 0; t < depth; t++) {
-        if (holds[t] == KNOWN)
+        if (sorted[t] == KNOWN)
             n_above++;
-        if (holds[t]) {
+        if (sorted[t]) {
             above++;
-            if (holds[t] == OPEN) {
-                most += above / (double)(t + 1) + (known[t] - n_above / (double)(t + 1));
+            if (sorted[t] == OPEN) {
+                most += above * inverse[t] + (below_or_at[t] - n_above * inverse[t]);
                 m++;
                 if (most / (R + m) > high)
                     high = most / (R + m);
             }
         }
     }
-    return high;
-}
-
-/* The least sums of precisions: the m deepest unjudged documents relevant. */
-static void least_sums(const uint8_t *holds, Py_ssize_t depth, int32_t *counts, double *fewest)
-{
-    Py_ssize_t n_known = 0, m = 0;
-    for (Py_ssize_t t = 0; t < depth; t++)
-        n_known += counts[t] = holds[t] == KNOWN;
-    double below = 0.0, least = sum_of_precisions(counts, depth);
+    p->high[row] = high;
+    /* The m deepest ones. */
+    double below = 0.0, least = sum;
+    m = 0;
     fewest[0] = least;
     for (Py_ssize_t t = depth - 1; t >= 0; t--) {
-        if (holds[t] == KNOWN)
+        if (sorted[t] == KNOWN)
             n_known--;
-        if (holds[t] == OPEN) {
-            least += (n_known + 1) / (double)(t + 1) + below;
+        if (sorted[t] == OPEN) {
+            least += (n_known + 1) * inverse[t] + below;
             fewest[++m] = least;
         }
-        if (holds[t])
-            below += 1 / (double)(t + 1);
+        if (sorted[t])
+            below += inverse[t];
     }
-}
-
-static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *counts)
-{
-    Py_ssize_t depth = p->depth, n = 0, at = row * depth, sums = row * (depth + 1);
-    const uint8_t *holds = p->holds + at;
-    for (Py_ssize_t t = 0; t < depth; t++)
-        if (holds[t] == OPEN)
-            p->open_at[at + n++] = (int32_t)t;
-    p->n_open[row] = n;
-    p->high[row] = greatest_precision(p->best_holds + at, depth, p->R[row], counts, p->known + sums);
-    least_sums(p->worst_holds + at, depth, counts, p->fewest + sums);
-    count_kind(holds, p->best + at, depth, OPEN, counts);
-    sums_of_minima(counts, depth, p->open + sums);
-    count_kind(holds, p->best + at, depth, KNOWN, counts);
-    sums_of_minima(counts, depth, p->known + sums);
-    p->sum[row] = sum_of_precisions(counts, depth);
-    count_kind(holds, p->worst + at, depth, KNOWN, counts);
-    sums_of_minima(counts, depth, p->known_b + sums);
-    p->sum_b[row] = sum_of_precisions(counts, depth);
 }
 
 /* The greatest (base + sum of the m greatest gains) / (divisor + m), by Dinkelbach's method: what is more than the ratio
@@ -1783,113 +1777,167 @@ static double greatest_ratio(double base, double divisor, double *gain, Py_ssize
     }
 }
 
+/* Which rank, from 0, the two rows of a pair give each other's unjudged documents, by the place of these in their own
+ * ranking; one past the last where they lack them. And how many they share. Pairs come by their first row, whose table
+ * then is at hand. */
+static Py_ssize_t find_open(const Precisions *p, Py_ssize_t a, Py_ssize_t b)
+{
+    Py_ssize_t ranking_a = a % p->n_rankings, ranking_b = b % p->n_rankings, both = 0;
+    const int32_t *open = p->open_at + ranking_b * p->depth, *place = p->place + ranking_b * p->depth;
+    const int32_t *at_a = p->at + a * p->at_step, *at_b = p->at + b * p->at_step, depth = (int32_t)p->depth;
+    const int16_t *rank = p->rank + ranking_a * p->n_documents;
+    for (int32_t t = 0; t < depth; t++)
+        p->in_b[t] = depth;
+    for (Py_ssize_t j = 0; j < p->n_open[ranking_b]; j++) {
+        int32_t t = open[j], r = rank[place[t]] - 1;
+        p->in_a[t] = depth;
+        if (r >= 0 && r < depth) {
+            p->in_a[t] = at_a[r];
+            p->in_b[r] = at_b[t];
+            both++;
+        }
+    }
+    return both;
+}
+
 /* Whether two rows have a tie group in the same places with the same documents: then it is the same for both, in any
  * order. */
-static int share_a_group(const PrecisionBounds *p, Py_ssize_t a, Py_ssize_t b)
+static int share_a_group(const Precisions *p, Py_ssize_t a, Py_ssize_t b)
 {
     if (p->group == NULL)
         return 0;
-    const uint64_t *group_a = p->group + a * p->depth, *group_b = p->group + b * p->depth;
+    const uint64_t *in_a = p->group + a % p->n_rankings * p->depth, *in_b = p->group + b % p->n_rankings * p->depth;
     for (Py_ssize_t t = 0; t < p->depth; t++)
-        if (group_a[t] && group_a[t] == group_b[t])
+        if (in_a[t] && in_a[t] == in_b[t])
             return 1;
     return 0;
 }
 
-/* The most that A - B can be, as `greatest_of_minima` and the ranges of the two say. The last four are room to work. */
-static double pair_bound(const PrecisionBounds *p, Py_ssize_t i, double *gain, double *in_both, int32_t *counts,
-                         int32_t *rank_in_b)
+/* The most that A - B can be, as `greatest_of_minima` and the ranges of the two say. */
+static double pair_bound(const Precisions *p, Py_ssize_t a, Py_ssize_t b, const int32_t *in_b, const int32_t *in_a,
+                         Py_ssize_t both, int64_t unjudged)
 {
-    Py_ssize_t depth = p->depth, both = 0, a = p->a[i], b = p->b[i];
-    if (share_a_group(p, a, b))
-        return (double)NAN;
-    const int16_t *ranks_a = p->rank + a * p->n_documents, *ranks_b = p->rank + b * p->n_documents;
-    const double *known_a = p->known + a * (depth + 1), *known_b = p->known_b + b * (depth + 1);
-    const double *open_a = p->open + a * (depth + 1), *fewest = p->fewest + b * (depth + 1);
-    const int32_t *at_a = p->open_at + a * depth, *at_b = p->open_at + b * depth;
-    const int32_t *best = p->best + a * depth, *worst = p->worst + b * depth;
-    Py_ssize_t n = p->n_open[a];
-    memset(counts, 0, (size_t)depth * sizeof *counts);
+    Py_ssize_t depth = p->depth, ranking_a = a % p->n_rankings, ranking_b = b % p->n_rankings;
+    Py_ssize_t n = p->n_open[ranking_a], n_b = p->n_open[ranking_b];
+    const double *known_a = p->known + a * (depth + 1), *known_b = p->known + b * (depth + 1);
+    const double *sums_a = p->open + a * (depth + 1), *fewest = p->fewest + b * (depth + 1);
+    const double *inverse = p->inverse, *in_both = p->in_both;
+    const int32_t *open_a = p->open_at + ranking_a * depth, *open_b = p->open_at + ranking_b * depth;
+    const int32_t *at_a = p->at + a * p->at_step, *at_b = p->at + b * p->at_step;
+    double *gain = p->gain, base = p->sum[a] - p->sum[b], R = p->R[ranking_b], more = base;
     for (Py_ssize_t j = 0; j < n; j++) {
-        int32_t t = best[at_a[j]] - 1, r = ranks_b[p->place[a * depth + at_a[j]]] - 1;
-        if (r < 0 || r >= depth)
-            r = (int32_t)depth;
-        else {
-            r = worst[r] - 1;
-            counts[r > t ? r : t]++;
-            both++;
-        }
-        rank_in_b[j] = r;
-    }
-    sums_of_minima(counts, depth, in_both);
-    double base = p->sum[a] - p->sum_b[b], R = p->R[b], more = base;
-    for (Py_ssize_t j = 0; j < n; j++) {
-        int32_t t = best[at_a[j]] - 1, r = rank_in_b[j];
-        double own = 1 / (double)(t + 1) - (r < depth ? 1 / (double)(r + 1) : 0.0);
-        double others = open_a[t] - in_both[r > t ? r : t] - (own > 0 ? own : 0.0);
+        int32_t t = at_a[open_a[j]], r = in_b[open_a[j]];
+        double own = inverse[t] - inverse[r];
+        double others = sums_a[t] - in_both[r > t ? r : t] - (own > 0 ? own : 0.0);
         gain[j] = known_a[t] - known_b[r] + own + (others > 0 ? others : 0.0) / 2;
-        more += gain[j] > 0 ? gain[j] : 0.0;
     }
-    Py_ssize_t together = n + p->n_open[b] - both;
+    for (Py_ssize_t j = 0; j < n && more < 0; j++)
+        more += gain[j] > 0 ? gain[j] : 0.0;
+    Py_ssize_t together = n + n_b - both;
     double greatest;
     if (more >= 0)
         greatest = greatest_ratio(base, R, gain, n, base > 0 && R > 0 ? base / R : 0.0);
     else { /* B is ahead however one judges: all that is relevant brings the ratio nearer to 0 */
-        for (Py_ssize_t j = 0; j < p->n_open[b]; j++) {
-            int32_t r = ranks_a[p->place[b * depth + at_b[j]]] - 1, t = worst[at_b[j]] - 1;
-            if (r < 0 || r >= depth)
-                gain[n++] = -known_b[t] - 1 / (double)(t + 1);
-        }
-        double divisor = R + (p->unjudged[i] > together ? p->unjudged[i] - together : 0);
+        for (Py_ssize_t j = 0; j < n_b; j++)
+            if (in_a[open_b[j]] == depth)
+                gain[n++] = -known_b[at_b[open_b[j]]] - inverse[at_b[open_b[j]]];
+        double divisor = R + (unjudged > together ? unjudged - together : 0);
         greatest = greatest_ratio(base, divisor, gain, n, base / divisor);
     }
-    double apart = R + (p->unjudged[i] > p->n_open[b] ? p->unjudged[i] - p->n_open[b] : 0), low = 0.0;
+    double apart = R + (unjudged > n_b ? unjudged - n_b : 0), low = 0.0;
     if (R > 0) {
         low = fewest[0] / apart;
         if (p->high[a] - low < greatest)
-            for (Py_ssize_t m = 1; m <= p->n_open[b]; m++)
-                if (fewest[m] / (apart + m) < low)
+            for (Py_ssize_t m = 1; m <= n_b; m++)
+                if (fewest[m] < low * (apart + m))
                     low = fewest[m] / (apart + m);
     }
     return p->high[a] - low < greatest ? p->high[a] - low : greatest;
 }
 
+/* The most that A - B can be, and the most that B - A can be; nan where they share a tie group. */
+static void bound_pair(const Precisions *p, Py_ssize_t i)
+{
+    Py_ssize_t a = p->a[i], b = p->b[i], both = find_open(p, a, b);
+    const int32_t *at = p->at + a * p->at_step;
+    memset(p->counts, 0, (size_t)p->depth * sizeof *p->counts);
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (p->in_b[t] < p->depth)
+            p->counts[p->in_b[t] > at[t] ? p->in_b[t] : at[t]]++;
+    sums_of_minima(p->counts, p->depth, p->inverse, p->in_both);
+    int alike = share_a_group(p, a, b);
+    p->result[i] = alike ? (double)NAN : pair_bound(p, a, b, p->in_b, p->in_a, both, p->others[i]);
+    p->result[p->n_pairs + i] = alike ? (double)NAN : pair_bound(p, b, a, p->in_a, p->in_b, both, p->others[i]);
+}
+
+/* What A - B is if all that A has above B is relevant, and what neither has all relevant, or not at all. */
+static void witness_pair(const Precisions *p, Py_ssize_t i)
+{
+    Py_ssize_t depth = p->depth, a = p->a[i], b = p->b[i], n_a = 0, n_b = 0, n = 0;
+    const uint8_t *holds_a = p->holds + a * depth, *holds_b = p->holds + b * depth;
+    double difference = 0.0;
+    find_open(p, a, b);
+    for (Py_ssize_t t = 0; t < depth; t++) {
+        int above = holds_a[t] == OPEN && p->in_b[t] > t;
+        n += above;
+        if (above || holds_a[t] == KNOWN)
+            difference += ++n_a * p->inverse[t];
+        if (holds_b[t] == KNOWN || (holds_b[t] == OPEN && p->in_a[t] < t))
+            difference -= ++n_b * p->inverse[t];
+    }
+    double R = p->R[a] + n;
+    p->result[i] = R > 0 ? difference / (difference < 0 ? R + p->others[i] : R) : 0.0;
+}
+
 /* Whether all that is an index points to something. */
-static int has_rows(const PrecisionBounds *p)
+static int has_rows(const Precisions *p)
 {
     for (Py_ssize_t i = 0; i < p->n_pairs; i++)
         if (p->a[i] < 0 || p->a[i] >= p->n_rows || p->b[i] < 0 || p->b[i] >= p->n_rows)
             return 0;
-    for (Py_ssize_t i = 0; i < p->n_rows * p->depth; i++)
-        if ((p->holds[i] == OPEN && (p->place[i] < 0 || p->place[i] >= p->n_documents)) || p->best[i] < 1 ||
-            p->best[i] > p->depth || p->worst[i] < 1 || p->worst[i] > p->depth)
+    for (Py_ssize_t i = 0; i < p->n_rankings * p->depth; i++)
+        if (p->holds[i] == OPEN && (p->place[i] < 0 || p->place[i] >= p->n_documents))
+            return 0;
+    for (Py_ssize_t i = 0; p->at_step && i < p->n_rows * p->depth; i++)
+        if (p->at[i] < 0 || p->at[i] >= p->depth)
             return 0;
     return 1;
 }
 
 /* 0 where there is no memory. */
-static int bound_pairs(PrecisionBounds *p)
+static int look_at_pairs(Precisions *p, int witnesses)
 {
     size_t rows = (size_t)p->n_rows, depth = (size_t)p->depth;
-    double *sums = allocated(4 * rows * (depth + 1) + 3 * rows + 3 * depth + 1, sizeof *sums);
-    int32_t *ranks = allocated(rows * depth + 2 * depth, sizeof *ranks);
+    double *sums = allocated(3 * rows * (depth + 1) + 2 * rows + 4 * depth + 2, sizeof *sums);
+    int32_t *ranks = allocated(rows * depth + 4 * depth, sizeof *ranks);
     p->n_open = allocated(rows, sizeof *p->n_open);
     int fits = sums && ranks && p->n_open;
     if (fits) {
         p->known = sums;
         p->open = p->known + rows * (depth + 1);
-        p->known_b = p->open + rows * (depth + 1);
-        p->fewest = p->known_b + rows * (depth + 1);
+        p->fewest = p->open + rows * (depth + 1);
         p->sum = p->fewest + rows * (depth + 1);
-        p->sum_b = p->sum + rows;
-        p->high = p->sum_b + rows;
-        double *gain = p->high + rows, *in_both = gain + 2 * depth;
+        p->high = p->sum + rows;
+        p->inverse = p->high + rows;
+        p->in_both = p->inverse + depth + 1;
+        p->gain = p->in_both + depth + 1;
         p->open_at = ranks;
-        int32_t *counts = ranks + rows * depth, *rank_in_b = counts + depth;
-        for (Py_ssize_t row = 0; row < p->n_rows; row++)
-            prepare_row(p, row, counts);
+        p->counts = ranks + rows * depth;
+        p->in_a = p->counts + depth;
+        p->in_b = p->in_a + depth;
+        for (size_t t = 0; t < depth; t++)
+            p->inverse[t] = 1 / (double)(t + 1);
+        p->inverse[depth] = 0.0;
+        int32_t *as_they_are = p->in_b + depth;
+        for (size_t t = 0; t < depth; t++)
+            as_they_are[t] = (int32_t)t;
+        p->at = p->at_step ? p->at : as_they_are;
+        for (Py_ssize_t ranking = 0; ranking < p->n_rankings; ranking++)
+            list_open(p, ranking);
+        for (Py_ssize_t row = 0; row < p->n_rows && !witnesses; row++)
+            prepare_row(p, row);
         for (Py_ssize_t i = 0; i < p->n_pairs; i++)
-            p->bound[i] = pair_bound(p, i, gain, in_both, counts, rank_in_b);
+            (witnesses ? witness_pair : bound_pair)(p, i);
     }
     free(sums);
     free(ranks);
@@ -1897,64 +1945,62 @@ static int bound_pairs(PrecisionBounds *p)
     return fits;
 }
 
-static PyObject *precision_bounds(PyObject *module, PyObject *args)
+static PyObject *precision_pairs(PyObject *module, PyObject *args)
 {
-    PrecisionBounds p;
-    Py_buffer rank, place, holds, group, best, worst, best_holds, worst_holds, R, a, b, unjudged, bound;
-    if (!PyArg_ParseTuple(args, "ny*y*y*y*y*y*y*y*y*y*y*y*w*", &p.n_documents, &rank, &place, &holds, &group, &best,
-                          &worst, &best_holds, &worst_holds, &R, &a, &b, &unjudged, &bound))
+    Precisions p;
+    Py_buffer rank, place, holds, R, group, at, sorted, a, b, others, result;
+    int witnesses;
+    if (!PyArg_ParseTuple(args, "pny*y*y*y*y*y*y*y*y*y*w*", &witnesses, &p.n_documents, &rank, &place, &holds, &R,
+                          &group, &at, &sorted, &a, &b, &others, &result))
         return NULL;
     PyObject *answer = NULL;
-    p.n_rows = R.len / 8;
+    p.n_rankings = R.len / 8;
     p.n_pairs = a.len / 8;
-    p.depth = p.n_rows ? holds.len / p.n_rows : 0;
+    p.depth = p.n_rankings ? holds.len / p.n_rankings : 0;
+    p.at_step = at.len ? p.depth : 0;
+    p.n_rows = p.at_step ? at.len / 4 / p.depth : p.n_rankings;
     if (p.n_documents < 1 || p.n_documents > PY_SSIZE_T_MAX / 2 || p.depth > INT16_MAX) {
         PyErr_SetString(PyExc_ValueError, "no documents, or too many");
         goto done;
     }
-    if (!has_size(&rank, p.n_rows, 2 * p.n_documents) || !has_size(&holds, p.n_rows, p.depth) ||
-        !has_size(&place, p.n_rows, 4 * p.depth) || (group.len && !has_size(&group, p.n_rows, 8 * p.depth)) ||
-        !has_size(&best, p.n_rows, 4 * p.depth) || !has_size(&worst, p.n_rows, 4 * p.depth) ||
-        !has_size(&best_holds, p.n_rows, p.depth) || !has_size(&worst_holds, p.n_rows, p.depth) ||
-        !has_size(&R, p.n_rows, 8) || !has_size(&a, p.n_pairs, 8) ||
-        !has_size(&b, p.n_pairs, 8) || !has_size(&unjudged, p.n_pairs, 8) || !has_size(&bound, p.n_pairs, 8))
+    if (!has_size(&rank, p.n_rankings, 2 * p.n_documents) || !has_size(&holds, p.n_rankings, p.depth) ||
+        !has_size(&place, p.n_rankings, 4 * p.depth) || !has_size(&R, p.n_rankings, 8) ||
+        (group.len && !has_size(&group, p.n_rankings, 8 * p.depth)) || !has_size(&at, p.n_rows, 4 * p.at_step) ||
+        !has_size(&sorted, p.n_rows, p.depth) || !has_size(&a, p.n_pairs, 8) || !has_size(&b, p.n_pairs, 8) || !has_size(&others, p.n_pairs, 8) ||
+        !has_size(&result, p.n_pairs, witnesses ? 8 : 16))
         goto done;
     p.rank = rank.buf;
     p.place = place.buf;
     p.holds = holds.buf;
-    p.group = group.len ? group.buf : NULL;
-    p.best = best.buf;
-    p.worst = worst.buf;
-    p.best_holds = best_holds.buf;
-    p.worst_holds = worst_holds.buf;
     p.R = R.buf;
+    p.group = group.len ? group.buf : NULL;
+    p.at = at.buf;
+    p.sorted = sorted.buf;
     p.a = a.buf;
     p.b = b.buf;
-    p.unjudged = unjudged.buf;
-    p.bound = bound.buf;
+    p.others = others.buf;
+    p.result = result.buf;
     if (!has_rows(&p)) {
         PyErr_SetString(PyExc_ValueError, "no such rows or documents");
         goto done;
     }
     int fits;
     Py_BEGIN_ALLOW_THREADS
-    fits = bound_pairs(&p);
+    fits = look_at_pairs(&p, witnesses);
     Py_END_ALLOW_THREADS
     answer = fits ? Py_NewRef(Py_None) : PyErr_NoMemory();
 done:
     PyBuffer_Release(&rank);
     PyBuffer_Release(&place);
     PyBuffer_Release(&holds);
-    PyBuffer_Release(&group);
-    PyBuffer_Release(&best);
-    PyBuffer_Release(&worst);
-    PyBuffer_Release(&best_holds);
-    PyBuffer_Release(&worst_holds);
     PyBuffer_Release(&R);
+    PyBuffer_Release(&group);
+    PyBuffer_Release(&at);
+    PyBuffer_Release(&sorted);
     PyBuffer_Release(&a);
     PyBuffer_Release(&b);
-    PyBuffer_Release(&unjudged);
-    PyBuffer_Release(&bound);
+    PyBuffer_Release(&others);
+    PyBuffer_Release(&result);
     return answer;
 }
 
@@ -1973,7 +2019,7 @@ static PyMethodDef methods[] = {
     {"place_sums", place_sums, METH_VARARGS, "Sums over the places of each topic, many draws side by side."},
     {"count_levels", count_levels, METH_VARARGS, "How many documents of each topic have each level, by draw."},
     {"draw_levels", draw_levels, METH_VARARGS, "Levels of documents in many draws, from lots and logits."},
-    {"precision_bounds", precision_bounds, METH_VARARGS, "The most that one AP can be above another, for many pairs."},
+    {"precision_pairs", precision_pairs, METH_VARARGS, "How far APs can be apart, or are in one judging; many pairs."},
     {NULL, NULL, 0, NULL},
 };
 

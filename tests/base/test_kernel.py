@@ -27,7 +27,9 @@ from fathoms.data.qrels import read_qrels
 from fathoms.data.simulate import simulate
 from fathoms.evidence.align import rank
 from fathoms.evidence.order import Precision, Ties
+from fathoms.evidence.pairs import RankingBlock
 from fathoms.evidence.universe import UnjudgedKeys, union_counts
+from fathoms.pairs.differences import plain_witness
 from tests.fuzz.compiled_kernel import try_one
 from tests.support.kernels import both, content, numpy_alone, same
 
@@ -276,24 +278,34 @@ def test_bounds_of_pairs(seed: int, depth: int, more: int, pool_depth: int, othe
         assert ours[2] == theirs[2]
 
 
+@needs_kernel
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 30), st.integers(1, 3), st.sampled_from([0, 7]))
+def test_witnesses_of_pairs(seed: int, depth: int, more: int, pool_depth: int, others: int) -> None:
+    world = simulate(systems=4, n_topics=3, n_docs=depth + more, depth=depth, pool_depth=pool_depth, seed=seed)
+    experiment = fm.Experiment(world.qrels, world.runs, workers=1)
+    block = RankingBlock.of(experiment.documents(), experiment.qrels, np.arange(3))
+    a, b = (block.rows_of(np.array(runs)).ravel() for runs in np.triu_indices(4, 1))
+    unseen = np.full(len(a), others)
+    measure = fm.parse_measure("AP")
+    found = measure.of_pairs(block, a, b, unseen, witnesses=True)
+    assert found == pytest.approx(plain_witness(measure, block, a, b, block.width, unseen, None), abs=1e-12)
+
+
 # -- nothing is believed -----------------------------------------------------------------------------------------------
 
 
-def order_arguments(holds: bytes) -> tuple[Any, ...]:
-    """One place, without ties."""
-    first = np.array([1], dtype=np.int32)
-    return b"", first, first, holds, holds
-
-
-def pair_arguments() -> tuple[Any, ...]:
-    """The second row of a pair, its unjudged documents, and room for its bound."""
-    return np.array([0]), np.array([0]), bytearray(8)
-
-
-def place_arguments(best: int = 1, worst: int = 1, group: bytes = b"") -> tuple[Any, ...]:
-    """A ranking of one document against itself."""
-    ranks = group, np.array([best], dtype=np.int32), np.array([worst], dtype=np.int32)
-    return 2, bytes(4), bytes(4), bytes(1), *ranks, bytes(1), bytes(1), np.ones(1), np.array([0]), *pair_arguments()
+def precision_arguments(
+    documents: int = 2,
+    ranks: bytes = bytes(4),
+    place: bytes = bytes(4),
+    holds: bytes = bytes(1),
+    ties: tuple[bytes, bytes, bytes] = (b"", b"", bytes(1)),
+    row: int = 0,
+) -> tuple[Any, ...]:
+    """A ranking of one place against itself."""
+    pair = np.array([row]), np.array([0]), np.array([0]), bytearray(16)
+    return False, documents, ranks, place, holds, np.ones(1), *ties, *pair
 
 
 def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 1) -> tuple[Any, ...]:
@@ -333,38 +345,15 @@ def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 
         ("draw_levels", draw_arguments(owner=-1)),
         ("draw_levels", draw_arguments(lots=2)),
         ("draw_levels", draw_arguments(steps=65)),
-        (
-            "precision_bounds",
-            (2, bytes(4), bytes(4), bytes(1), *order_arguments(bytes(1)), np.ones(1), np.array([1]), *pair_arguments()),
-        ),
-        (
-            "precision_bounds",
-            (
-                2,
-                bytes(4),
-                bytes(4),
-                bytes(1),
-                *order_arguments(bytes(1)),
-                np.ones(1),
-                np.array([-1]),
-                *pair_arguments(),
-            ),
-        ),
-        (
-            "precision_bounds",
-            (2, bytes(3), bytes(4), bytes(1), *order_arguments(bytes(1)), np.ones(1), np.array([0]), *pair_arguments()),
-        ),
-        (
-            "precision_bounds",
-            (0, bytes(0), bytes(4), bytes(1), *order_arguments(bytes(1)), np.ones(1), np.array([0]), *pair_arguments()),
-        ),
-        (
-            "precision_bounds",
-            (2, bytes(4), b"\2\0\0\0", b"\2", *order_arguments(b"\2"), np.ones(1), np.array([0]), *pair_arguments()),
-        ),
-        ("precision_bounds", place_arguments(best=0)),
-        ("precision_bounds", place_arguments(worst=2)),
-        ("precision_bounds", place_arguments(group=bytes(4))),
+        ("precision_pairs", precision_arguments(row=1)),
+        ("precision_pairs", precision_arguments(row=-1)),
+        ("precision_pairs", precision_arguments(ranks=bytes(3))),
+        ("precision_pairs", precision_arguments(documents=0)),
+        ("precision_pairs", precision_arguments(place=b"\2\0\0\0", holds=b"\2")),
+        ("precision_pairs", precision_arguments(ties=(bytes(4), b"", bytes(1)))),
+        ("precision_pairs", precision_arguments(ties=(b"", bytes(8), bytes(1)))),
+        ("precision_pairs", precision_arguments(ties=(b"", b"\1\0\0\0", bytes(1)))),
+        ("precision_pairs", precision_arguments(ties=(b"", b"\xff\xff\xff\xff", bytes(1)))),
         ("index_judgments", (np.array([3], dtype=np.int32), bytes(8), 2)),
         ("index_judgments", (np.array([-1], dtype=np.int32), bytes(8), 2)),
     ],

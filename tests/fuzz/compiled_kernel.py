@@ -178,22 +178,24 @@ def try_garbage(draw: random.Random) -> None:
             garbage(draw, 16),
             bytearray(2 * n),
         ),
-        lambda: compiled.precision_bounds(
+        lambda: compiled.precision_pairs(
+            flags[0],
             draw.choice([1, 2, 0, -1, 1 << 62]),
-            *(arrays[draw.choice([0, 1, 2, 11, 13, 14])] for _ in range(13)),
+            *(arrays[draw.choice([0, 1, 2, 11, 13, 14])] for _ in range(11)),
         ),
-        lambda: compiled.precision_bounds(
+        lambda: compiled.precision_pairs(
+            flags[0],
             1,
             garbage(draw, 2 * n),
             draw.choice([bytes(8 * n), arrays[1]]),
             garbage(draw, 2 * n),
-            draw.choice([b"", garbage(draw, 16 * n)]),
-            *(bytes(draw.choice([b"\1\0\0\0", b"\2\0\0\0", b"\3\0\0\0"]) * 2 * n) for _ in range(2)),
-            *(garbage(draw, 2 * n) for _ in range(2)),
             garbage(draw, 8 * n),
+            draw.choice([b"", garbage(draw, 16 * n)]),
+            draw.choice([b"\0\0\0\0", b"\1\0\0\0", b"\2\0\0\0"]) * 2 * n,
+            garbage(draw, 2 * n),
             *(draw.choice([bytes(8 * n), arrays[1]]) for _ in range(2)),
             garbage(draw, 8 * n),
-            bytearray(8 * n),
+            bytearray(8 * n if flags[0] else 16 * n),
         ),
         lambda: compiled.has_repeats(arrays[draw.randint(0, 5)], arrays[draw.randint(0, 5)]),
         lambda: compiled.parse_lines(

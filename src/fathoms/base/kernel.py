@@ -1,8 +1,8 @@
-"""The compiled kernel, where there is one: the one module that knows of it and chooses.
+"""The compiled kernel, if there is one: the only module that knows of it and chooses.
 
-Each function here has a twin in numpy, which is the reference, and gives the same arrays as that, or None: where the
-kernel was not built, where it is switched off (`FATHOMS_KERNEL=0`), and where the input is not plain, so that the twin
-does the work and says what is wrong.
+Each function here has a twin in numpy, which is the reference, and gives the same arrays as that, or None: if the
+kernel was not built, if it is switched off (`FATHOMS_KERNEL=0`), and if the input is not plain, so that the twin does
+the work and says what is wrong.
 """
 
 from __future__ import annotations
@@ -279,43 +279,45 @@ def draw_levels(
 
 
 class Orders(NamedTuple):
-    """What ties allow, all [row, rank]: the marks of tie groups, 0 where there is none, the best and the worst rank of
-    the document in each place, and what places hold in the best and in the worst order."""
+    """Each ranking twice, first in the best order that its ties allow, then in the worst one."""
 
-    group: NDArray[np.uint64]
-    best: NDArray[np.int32]
-    worst: NDArray[np.int32]
-    best_holds: NDArray[np.uint8]
-    worst_holds: NDArray[np.uint8]
+    group: NDArray[np.uint64]  # [ranking, rank]: the mark of a tie group, 0 where there is none
+    ranks: NDArray[np.int32]  # [row, rank]: the rank, from 0, that the document there has at best, or at worst
+    holds: NDArray[np.uint8]  # [row, rank]: what stands there in that order
 
 
-def precision_bounds(
+def precision_pairs(
     ranks: NDArray[Any],
     place: NDArray[np.int32],
     holds: NDArray[np.uint8],
-    orders: Orders | None,
     R: Floats,
     a: NDArray[np.int64],
     b: NDArray[np.int64],
-    unjudged: NDArray[np.int64],
+    others: NDArray[np.int64],
+    *,
+    witnesses: bool = False,
+    orders: Orders | None = None,
 ) -> Floats | None:
-    """[pair]: as `differences.upper_bounds` of AP for pairs (a, b) of rankings, but for rounding and without a look at
-    the ways of judging one by one; over all `orders` where given, and then nan where both have a tie group in common.
+    """[end, pair], end 0 the most that A - B can be and end 1 the most that B - A can be: as `differences.upper_bounds`
+    of AP for pairs (a, b) of rankings, but for rounding and without a look at the ways of judging one by one. With
+    `witnesses` [pair], as `differences.plain_witness`. With `orders` [pair], the most that A - B can be over all orders
+    of ties, and nan where both have a tie group in common.
 
     `ranks` are by row and document, `place` and `holds` by row and rank: which document is there, and whether it is not
-    relevant (0), relevant (1) or unjudged (2). `R` counts the relevant documents of each row's topic, `unjudged` those
-    that may turn out relevant: of the pair, and others.
+    relevant (0), relevant (1) or unjudged (2). `R` counts the relevant documents of each row's topic, `others` those
+    that may turn out relevant: of the pair, and others; with `witnesses` those that neither ranking has.
     """
     if compiled is None or ranks.dtype != np.int16:
         return None
-    if orders is None:
-        as_they_are = np.broadcast_to(np.arange(1, place.shape[1] + 1, dtype=np.int32), place.shape)
-        orders = Orders(np.zeros(0, dtype=np.uint64), as_they_are, as_they_are, holds, holds)
-    bounds = np.empty(len(a))
-    plain = [np.ascontiguousarray(array) for array in (ranks, place, holds, *orders)]
-    numbers = [np.ascontiguousarray(rows, dtype=np.int64) for rows in (a, b, unjudged)]
-    compiled.precision_bounds(ranks.shape[1], *plain, np.ascontiguousarray(R, dtype=np.float64), *numbers, bounds)
-    return bounds
+    holds = np.ascontiguousarray(holds, dtype=np.uint8)
+    ties = (b"", b"", holds) if orders is None else orders
+    if orders is not None:
+        b = b + len(place)
+    found = np.empty(len(a) if witnesses else (2, len(a)))
+    plain = np.ascontiguousarray(ranks), np.ascontiguousarray(place), holds, np.ascontiguousarray(R, dtype=np.float64)
+    numbers = [np.ascontiguousarray(rows, dtype=np.int64) for rows in (a, b, others)]
+    compiled.precision_pairs(witnesses, ranks.shape[1], *plain, *ties, *numbers, found)
+    return found if orders is None else found[0]
 
 
 # -- buffers -----------------------------------------------------------------------------------------------------------

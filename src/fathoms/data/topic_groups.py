@@ -37,7 +37,7 @@ class TopicGroups:
         return {name: mask for name, mask in masks.items() if mask.any()}
 
     def notes(self, topics: Sequence[str]) -> list[str]:
-        """What of the groups and the topics does not fit together. It is an error where nothing does."""
+        """What does not fit together in the groups and the topics. It is an error if nothing does."""
         grouped = frozenset[str]().union(*self.topics.values())
         outside = [topic for topic in topics if topic not in grouped]
         if len(outside) == len(topics):

@@ -1,8 +1,8 @@
 """Pairs of rankings side by side: the documents of two runs, with the rank of each document in both.
 
-Differences between two runs hang on which documents they share and where each run has them. A `RankingBlock` is a view
-of the table of documents: some topics' rankings by some runs, a row for each topic and run, the documents of a topic
-numbered alike. A `PairEvidence` holds pairs of these rows, each pair of one topic.
+Differences between two runs depend on which documents they share and where each run has them. A `RankingBlock` is a
+view of the table of documents: some topics' rankings by some runs, a row for each topic and run, with the documents of
+a topic numbered alike. A `PairEvidence` holds pairs of these rows, each pair about one topic.
 """
 
 from __future__ import annotations

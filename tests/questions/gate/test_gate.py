@@ -439,7 +439,10 @@ def test_the_estimate_is_that_of_compare() -> None:
 
 def test_measures_that_a_gate_refuses() -> None:
     qrels, base, candidate = collection([0.1, 0.0, 0.05])
-    for measure, message in (("GMAP", "GMAP is no mean over topics"), ("NumRet", "NumRet is no mean over topics")):
+    for measure, message in (
+        ("GMAP", "GMAP is not a mean over topics"),
+        ("NumRet", "NumRet is not a mean over topics"),
+    ):
         with pytest.raises(fm.FathomsError, match=message):
             fm.gate(qrels, base, candidate, measure)
     with pytest.raises(fm.FathomsError, match="a gate has two runs"):

@@ -85,7 +85,7 @@ class Doubt:
         )
 
     def of_topics(self, here: Bools) -> Doubt:
-        """The same of some topics only, but for the documents."""
+        """The same for some of the topics, but without the documents."""
         return replace(
             self,
             scores=self.scores[:, here],
@@ -101,7 +101,7 @@ class Doubt:
         )
 
     def of_units(self, units: Units) -> Doubt:
-        """The same with clusters of topics in place of topics, but for the documents."""
+        """The same with clusters of topics in place of topics, but without the documents."""
 
         def totals(values: Floats | None) -> Floats | None:
             return None if values is None else units.totals(values)
@@ -125,8 +125,8 @@ class Doubt:
         return self.low is not None and self.high is not None and bool((self.high - self.low <= SAME).all())
 
     def likely(self, sign: float, bound: float) -> float:
-        """p of the mean of sign x differences being above the bound, the greatest over what is likely; without
-        estimates that over every way of judging; for measures without a range that as judged."""
+        """p that the mean of sign x differences is above the bound, the greatest over what is likely; without
+        estimates, over every way of judging; for measures without a range, as judged."""
         if self.drawn:
             return mixed_p_above(self._samples(sign), bound)
         return self.certain(sign, bound)
@@ -162,7 +162,7 @@ class Doubt:
 
 @dataclass(frozen=True, eq=False)
 class RepeatedDoubt(Doubt):
-    """The same of two systems of which there are several runs, as judged: topics and repetitions are the doubt."""
+    """The same for two systems with several runs each, as judged: the doubt is from topics and repetitions."""
 
     runs: Floats  # scores [run, topic]
     systems: Systems
@@ -218,7 +218,7 @@ def _over_ties(
     high: Floats | None,
     differences: Floats,
 ) -> tuple[Floats, Floats]:
-    """Least and greatest difference over orders of ties, each run's by itself: never too narrow."""
+    """Least and greatest difference over orders of ties, each run's independent of the other's: never too narrow."""
     if base_low is None or base_high is None or low is None or high is None:
         return differences, differences
     return low - base_high, high - base_low
