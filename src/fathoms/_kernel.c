@@ -1640,13 +1640,18 @@ done:
 enum { KNOWN = 1, OPEN = 2 }; /* what a place holds: a relevant document, or an unjudged one */
 
 /* Rankings of some topics, and pairs of them; what is prepared for each row has a place a rank, and one past the last,
- * for documents that the row does not have. */
+ * for documents that the row does not have. A row is a ranking as it is, or in an extreme order of its ties; then there
+ * are more rows than rankings, and each is of the ranking of its number, counted round. */
 typedef struct {
-    Py_ssize_t n_rows, depth, n_documents, n_pairs;
-    const int16_t *rank;  /* [row, document]: from 1, 0 where not retrieved */
-    const int32_t *place; /* [row, rank]: the document there */
-    const uint8_t *holds; /* [row, rank] */
-    const double *R;      /* [row] */
+    Py_ssize_t n_rankings, n_rows, depth, n_documents, n_pairs;
+    const int16_t *rank;  /* [ranking, document]: from 1, 0 where not retrieved */
+    const int32_t *place; /* [ranking, rank]: the document there */
+    const uint8_t *holds; /* [ranking, rank] */
+    const double *R;      /* [ranking] */
+    const uint64_t *group; /* [ranking, rank]: a mark of the tie group, 0 where there is none; NULL: no ties */
+    const int32_t *at;     /* [row, rank]: which rank, from 0, the document there counts as having */
+    Py_ssize_t at_step;    /* 0 where all rows are rankings as they are */
+    const uint8_t *sorted; /* [row, rank]: what stands there in the extreme order */
     const int64_t *a, *b;  /* [pair]: two rows, */
     const int64_t *others; /* and how many documents may turn out relevant: all unjudged ones, or those of neither row */
     double *result;        /* [end, pair], or [pair] */
@@ -1676,41 +1681,59 @@ static void sums_of_minima(const int32_t *counts, Py_ssize_t depth, const double
     sums[depth] = 0.0;
 }
 
-static void list_open(const Precisions *p, Py_ssize_t row)
+static void list_open(const Precisions *p, Py_ssize_t ranking)
 {
     Py_ssize_t n = 0;
     for (Py_ssize_t t = 0; t < p->depth; t++)
-        if (p->holds[row * p->depth + t] == OPEN)
-            p->open_at[row * p->depth + n++] = (int32_t)t;
-    p->n_open[row] = n;
+        if (p->holds[ranking * p->depth + t] == OPEN)
+            p->open_at[ranking * p->depth + n++] = (int32_t)t;
+    p->n_open[ranking] = n;
+}
+
+/* How many documents of a kind have each rank, and what the sum of their precisions is. */
+static double count_ranks(const Precisions *p, const uint8_t *holds, const int32_t *at, int kind)
+{
+    memset(p->counts, 0, (size_t)p->depth * sizeof *p->counts);
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (holds[t] == kind)
+            p->counts[at[t]]++;
+    double sum = 0.0;
+    int64_t above = 0;
+    for (Py_ssize_t t = 0; t < p->depth; t++) {
+        int64_t n = p->counts[t];
+        sum += (double)(above * n + n * (n + 1) / 2) * p->inverse[t];
+        above += n;
+    }
+    return sum;
 }
 
 static void prepare_row(const Precisions *p, Py_ssize_t row)
 {
-    Py_ssize_t depth = p->depth, n_known = 0;
-    const uint8_t *holds = p->holds + row * depth;
+    Py_ssize_t depth = p->depth, ranking = row % p->n_rankings, n_known = 0;
+    const uint8_t *holds = p->holds + ranking * depth, *sorted = p->sorted + row * depth;
+    const int32_t *at = p->at + row * p->at_step;
     const double *inverse = p->inverse;
     double *known = p->known + row * (depth + 1), *fewest = p->fewest + row * (depth + 1);
-    for (int kind = KNOWN; kind <= OPEN; kind++) {
-        for (Py_ssize_t t = 0; t < depth; t++)
-            p->counts[t] = holds[t] == kind;
-        sums_of_minima(p->counts, depth, inverse, kind == KNOWN ? known : p->open + row * (depth + 1));
-    }
-    double sum = 0.0;
-    for (Py_ssize_t t = 0; t < depth; t++)
-        if (holds[t] == KNOWN)
-            sum += ++n_known * inverse[t];
-    p->sum[row] = sum;
+    count_ranks(p, holds, at, OPEN);
+    sums_of_minima(p->counts, depth, inverse, p->open + row * (depth + 1));
+    p->sum[row] = count_ranks(p, holds, at, KNOWN);
+    sums_of_minima(p->counts, depth, inverse, known);
     /* The m shallowest unjudged documents relevant: each has its own precision, and adds to those below it. */
-    double R = p->R[row], high = R > 0 ? sum / R : 0.0, most = sum;
+    double *below_or_at = p->in_both, sum = 0.0;
+    for (Py_ssize_t t = 0; t < depth; t++) {
+        p->counts[t] = sorted[t] == KNOWN;
+        sum += p->counts[t] ? ++n_known * inverse[t] : 0.0;
+    }
+    sums_of_minima(p->counts, depth, inverse, below_or_at);
+    double R = p->R[ranking], high = R > 0 ? sum / R : 0.0, most = sum;
     Py_ssize_t above = 0, n_above = 0, m = 0;
     for (Py_ssize_t t = 0; t < depth; t++) {
-        if (holds[t] == KNOWN)
+        if (sorted[t] == KNOWN)
             n_above++;
-        if (holds[t]) {
+        if (sorted[t]) {
             above++;
-            if (holds[t] == OPEN) {
-                most += above * inverse[t] + (known[t] - n_above * inverse[t]);
+            if (sorted[t] == OPEN) {
+                most += above * inverse[t] + (below_or_at[t] - n_above * inverse[t]);
                 m++;
                 if (most / (R + m) > high)
                     high = most / (R + m);
@@ -1723,13 +1746,13 @@ static void prepare_row(const Precisions *p, Py_ssize_t row)
     m = 0;
     fewest[0] = least;
     for (Py_ssize_t t = depth - 1; t >= 0; t--) {
-        if (holds[t] == KNOWN)
+        if (sorted[t] == KNOWN)
             n_known--;
-        if (holds[t] == OPEN) {
+        if (sorted[t] == OPEN) {
             least += (n_known + 1) * inverse[t] + below;
             fewest[++m] = least;
         }
-        if (holds[t])
+        if (sorted[t])
             below += inverse[t];
     }
 }
@@ -1754,78 +1777,97 @@ static double greatest_ratio(double base, double divisor, double *gain, Py_ssize
     }
 }
 
-/* Where the two rows of a pair have each other's unjudged documents, from 0; one past the last where they lack them. And
- * how many they share. Pairs come by their first row, whose table then is at hand. */
+/* Which rank, from 0, the two rows of a pair give each other's unjudged documents, by the place of these in their own
+ * ranking; one past the last where they lack them. And how many they share. Pairs come by their first row, whose table
+ * then is at hand. */
 static Py_ssize_t find_open(const Precisions *p, Py_ssize_t a, Py_ssize_t b)
 {
-    const int32_t *at = p->open_at + b * p->depth, *place = p->place + b * p->depth, depth = (int32_t)p->depth;
-    const int16_t *rank = p->rank + a * p->n_documents;
-    Py_ssize_t both = 0;
+    Py_ssize_t ranking_a = a % p->n_rankings, ranking_b = b % p->n_rankings, both = 0;
+    const int32_t *open = p->open_at + ranking_b * p->depth, *place = p->place + ranking_b * p->depth;
+    const int32_t *at_a = p->at + a * p->at_step, *at_b = p->at + b * p->at_step, depth = (int32_t)p->depth;
+    const int16_t *rank = p->rank + ranking_a * p->n_documents;
     for (int32_t t = 0; t < depth; t++)
         p->in_b[t] = depth;
-    for (Py_ssize_t j = 0; j < p->n_open[b]; j++) {
-        int32_t t = at[j], r = rank[place[t]] - 1;
+    for (Py_ssize_t j = 0; j < p->n_open[ranking_b]; j++) {
+        int32_t t = open[j], r = rank[place[t]] - 1;
         p->in_a[t] = depth;
         if (r >= 0 && r < depth) {
-            p->in_a[t] = r;
-            p->in_b[r] = t;
+            p->in_a[t] = at_a[r];
+            p->in_b[r] = at_b[t];
             both++;
         }
     }
     return both;
 }
 
+/* Whether two rows have a tie group in the same places with the same documents: then it is the same for both, in any
+ * order. */
+static int share_a_group(const Precisions *p, Py_ssize_t a, Py_ssize_t b)
+{
+    if (p->group == NULL)
+        return 0;
+    const uint64_t *in_a = p->group + a % p->n_rankings * p->depth, *in_b = p->group + b % p->n_rankings * p->depth;
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (in_a[t] && in_a[t] == in_b[t])
+            return 1;
+    return 0;
+}
+
 /* The most that A - B can be, as `greatest_of_minima` and the ranges of the two say. */
 static double pair_bound(const Precisions *p, Py_ssize_t a, Py_ssize_t b, const int32_t *in_b, const int32_t *in_a,
                          Py_ssize_t both, int64_t unjudged)
 {
-    Py_ssize_t depth = p->depth, n = p->n_open[a];
+    Py_ssize_t depth = p->depth, ranking_a = a % p->n_rankings, ranking_b = b % p->n_rankings;
+    Py_ssize_t n = p->n_open[ranking_a], n_b = p->n_open[ranking_b];
     const double *known_a = p->known + a * (depth + 1), *known_b = p->known + b * (depth + 1);
-    const double *open_a = p->open + a * (depth + 1), *fewest = p->fewest + b * (depth + 1);
+    const double *sums_a = p->open + a * (depth + 1), *fewest = p->fewest + b * (depth + 1);
     const double *inverse = p->inverse, *in_both = p->in_both;
-    const int32_t *at_a = p->open_at + a * depth, *at_b = p->open_at + b * depth;
-    double *gain = p->gain, base = p->sum[a] - p->sum[b], R = p->R[b], more = base;
+    const int32_t *open_a = p->open_at + ranking_a * depth, *open_b = p->open_at + ranking_b * depth;
+    const int32_t *at_a = p->at + a * p->at_step, *at_b = p->at + b * p->at_step;
+    double *gain = p->gain, base = p->sum[a] - p->sum[b], R = p->R[ranking_b], more = base;
     for (Py_ssize_t j = 0; j < n; j++) {
-        int32_t t = at_a[j], r = in_b[t];
+        int32_t t = at_a[open_a[j]], r = in_b[open_a[j]];
         double own = inverse[t] - inverse[r];
-        double others = open_a[t] - in_both[r > t ? r : t] - (own > 0 ? own : 0.0);
+        double others = sums_a[t] - in_both[r > t ? r : t] - (own > 0 ? own : 0.0);
         gain[j] = known_a[t] - known_b[r] + own + (others > 0 ? others : 0.0) / 2;
     }
     for (Py_ssize_t j = 0; j < n && more < 0; j++)
         more += gain[j] > 0 ? gain[j] : 0.0;
-    Py_ssize_t together = n + p->n_open[b] - both;
+    Py_ssize_t together = n + n_b - both;
     double greatest;
     if (more >= 0)
         greatest = greatest_ratio(base, R, gain, n, base > 0 && R > 0 ? base / R : 0.0);
     else { /* B is ahead however one judges: all that is relevant brings the ratio nearer to 0 */
-        for (Py_ssize_t j = 0; j < p->n_open[b]; j++)
-            if (in_a[at_b[j]] == depth)
-                gain[n++] = -known_b[at_b[j]] - inverse[at_b[j]];
+        for (Py_ssize_t j = 0; j < n_b; j++)
+            if (in_a[open_b[j]] == depth)
+                gain[n++] = -known_b[at_b[open_b[j]]] - inverse[at_b[open_b[j]]];
         double divisor = R + (unjudged > together ? unjudged - together : 0);
         greatest = greatest_ratio(base, divisor, gain, n, base / divisor);
     }
-    double apart = R + (unjudged > p->n_open[b] ? unjudged - p->n_open[b] : 0), low = 0.0;
+    double apart = R + (unjudged > n_b ? unjudged - n_b : 0), low = 0.0;
     if (R > 0) {
         low = fewest[0] / apart;
         if (p->high[a] - low < greatest)
-            for (Py_ssize_t m = 1; m <= p->n_open[b]; m++)
+            for (Py_ssize_t m = 1; m <= n_b; m++)
                 if (fewest[m] < low * (apart + m))
                     low = fewest[m] / (apart + m);
     }
     return p->high[a] - low < greatest ? p->high[a] - low : greatest;
 }
 
-/* The most that A - B can be, and the most that B - A can be. */
+/* The most that A - B can be, and the most that B - A can be; nan where they share a tie group. */
 static void bound_pair(const Precisions *p, Py_ssize_t i)
 {
     Py_ssize_t a = p->a[i], b = p->b[i], both = find_open(p, a, b);
+    const int32_t *at = p->at + a * p->at_step;
     memset(p->counts, 0, (size_t)p->depth * sizeof *p->counts);
     for (Py_ssize_t t = 0; t < p->depth; t++)
         if (p->in_b[t] < p->depth)
-            p->counts[p->in_b[t] > t ? p->in_b[t] : t]++;
+            p->counts[p->in_b[t] > at[t] ? p->in_b[t] : at[t]]++;
     sums_of_minima(p->counts, p->depth, p->inverse, p->in_both);
-    p->result[i] = pair_bound(p, a, b, p->in_b, p->in_a, both, p->others[i]);
-    p->result[p->n_pairs + i] = pair_bound(p, b, a, p->in_a, p->in_b, both, p->others[i]);
+    int alike = share_a_group(p, a, b);
+    p->result[i] = alike ? (double)NAN : pair_bound(p, a, b, p->in_b, p->in_a, both, p->others[i]);
+    p->result[p->n_pairs + i] = alike ? (double)NAN : pair_bound(p, b, a, p->in_a, p->in_b, both, p->others[i]);
 }
 
 /* What A - B is if all that A has above B is relevant, and what neither has all relevant, or not at all. */
@@ -1853,8 +1895,11 @@ static int has_rows(const Precisions *p)
     for (Py_ssize_t i = 0; i < p->n_pairs; i++)
         if (p->a[i] < 0 || p->a[i] >= p->n_rows || p->b[i] < 0 || p->b[i] >= p->n_rows)
             return 0;
-    for (Py_ssize_t i = 0; i < p->n_rows * p->depth; i++)
+    for (Py_ssize_t i = 0; i < p->n_rankings * p->depth; i++)
         if (p->holds[i] == OPEN && (p->place[i] < 0 || p->place[i] >= p->n_documents))
+            return 0;
+    for (Py_ssize_t i = 0; p->at_step && i < p->n_rows * p->depth; i++)
+        if (p->at[i] < 0 || p->at[i] >= p->depth)
             return 0;
     return 1;
 }
@@ -1864,7 +1909,7 @@ static int look_at_pairs(Precisions *p, int witnesses)
 {
     size_t rows = (size_t)p->n_rows, depth = (size_t)p->depth;
     double *sums = allocated(3 * rows * (depth + 1) + 2 * rows + 4 * depth + 2, sizeof *sums);
-    int32_t *ranks = allocated(rows * depth + 3 * depth, sizeof *ranks);
+    int32_t *ranks = allocated(rows * depth + 4 * depth, sizeof *ranks);
     p->n_open = allocated(rows, sizeof *p->n_open);
     int fits = sums && ranks && p->n_open;
     if (fits) {
@@ -1883,11 +1928,14 @@ static int look_at_pairs(Precisions *p, int witnesses)
         for (size_t t = 0; t < depth; t++)
             p->inverse[t] = 1 / (double)(t + 1);
         p->inverse[depth] = 0.0;
-        for (Py_ssize_t row = 0; row < p->n_rows; row++) {
-            list_open(p, row);
-            if (!witnesses)
-                prepare_row(p, row);
-        }
+        int32_t *as_they_are = p->in_b + depth;
+        for (size_t t = 0; t < depth; t++)
+            as_they_are[t] = (int32_t)t;
+        p->at = p->at_step ? p->at : as_they_are;
+        for (Py_ssize_t ranking = 0; ranking < p->n_rankings; ranking++)
+            list_open(p, ranking);
+        for (Py_ssize_t row = 0; row < p->n_rows && !witnesses; row++)
+            prepare_row(p, row);
         for (Py_ssize_t i = 0; i < p->n_pairs; i++)
             (witnesses ? witness_pair : bound_pair)(p, i);
     }
@@ -1900,28 +1948,34 @@ static int look_at_pairs(Precisions *p, int witnesses)
 static PyObject *precision_pairs(PyObject *module, PyObject *args)
 {
     Precisions p;
-    Py_buffer rank, place, holds, R, a, b, others, result;
+    Py_buffer rank, place, holds, R, group, at, sorted, a, b, others, result;
     int witnesses;
-    if (!PyArg_ParseTuple(args, "pny*y*y*y*y*y*y*w*", &witnesses, &p.n_documents, &rank, &place, &holds, &R, &a, &b,
-                          &others, &result))
+    if (!PyArg_ParseTuple(args, "pny*y*y*y*y*y*y*y*y*y*w*", &witnesses, &p.n_documents, &rank, &place, &holds, &R,
+                          &group, &at, &sorted, &a, &b, &others, &result))
         return NULL;
     PyObject *answer = NULL;
-    p.n_rows = R.len / 8;
+    p.n_rankings = R.len / 8;
     p.n_pairs = a.len / 8;
-    p.depth = p.n_rows ? holds.len / p.n_rows : 0;
+    p.depth = p.n_rankings ? holds.len / p.n_rankings : 0;
+    p.at_step = at.len ? p.depth : 0;
+    p.n_rows = p.at_step ? at.len / 4 / p.depth : p.n_rankings;
     if (p.n_documents < 1 || p.n_documents > PY_SSIZE_T_MAX / 2 || p.depth > INT16_MAX) {
         PyErr_SetString(PyExc_ValueError, "no documents, or too many");
         goto done;
     }
-    if (!has_size(&rank, p.n_rows, 2 * p.n_documents) || !has_size(&holds, p.n_rows, p.depth) ||
-        !has_size(&place, p.n_rows, 4 * p.depth) || !has_size(&R, p.n_rows, 8) || !has_size(&a, p.n_pairs, 8) ||
-        !has_size(&b, p.n_pairs, 8) || !has_size(&others, p.n_pairs, 8) ||
+    if (!has_size(&rank, p.n_rankings, 2 * p.n_documents) || !has_size(&holds, p.n_rankings, p.depth) ||
+        !has_size(&place, p.n_rankings, 4 * p.depth) || !has_size(&R, p.n_rankings, 8) ||
+        (group.len && !has_size(&group, p.n_rankings, 8 * p.depth)) || !has_size(&at, p.n_rows, 4 * p.at_step) ||
+        !has_size(&sorted, p.n_rows, p.depth) || !has_size(&a, p.n_pairs, 8) || !has_size(&b, p.n_pairs, 8) || !has_size(&others, p.n_pairs, 8) ||
         !has_size(&result, p.n_pairs, witnesses ? 8 : 16))
         goto done;
     p.rank = rank.buf;
     p.place = place.buf;
     p.holds = holds.buf;
     p.R = R.buf;
+    p.group = group.len ? group.buf : NULL;
+    p.at = at.buf;
+    p.sorted = sorted.buf;
     p.a = a.buf;
     p.b = b.buf;
     p.others = others.buf;
@@ -1940,6 +1994,9 @@ done:
     PyBuffer_Release(&place);
     PyBuffer_Release(&holds);
     PyBuffer_Release(&R);
+    PyBuffer_Release(&group);
+    PyBuffer_Release(&at);
+    PyBuffer_Release(&sorted);
     PyBuffer_Release(&a);
     PyBuffer_Release(&b);
     PyBuffer_Release(&others);

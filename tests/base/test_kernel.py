@@ -295,9 +295,17 @@ def test_witnesses_of_pairs(seed: int, depth: int, more: int, pool_depth: int, o
 # -- nothing is believed -----------------------------------------------------------------------------------------------
 
 
-def pair_arguments() -> tuple[Any, ...]:
-    """The second row of a pair, its unjudged documents, and room for its bound."""
-    return np.array([0]), np.array([0]), bytearray(8)
+def precision_arguments(
+    documents: int = 2,
+    ranks: bytes = bytes(4),
+    place: bytes = bytes(4),
+    holds: bytes = bytes(1),
+    ties: tuple[bytes, bytes, bytes] = (b"", b"", bytes(1)),
+    row: int = 0,
+) -> tuple[Any, ...]:
+    """A ranking of one place against itself."""
+    pair = np.array([row]), np.array([0]), np.array([0]), bytearray(16)
+    return False, documents, ranks, place, holds, np.ones(1), *ties, *pair
 
 
 def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 1) -> tuple[Any, ...]:
@@ -337,11 +345,15 @@ def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 
         ("draw_levels", draw_arguments(owner=-1)),
         ("draw_levels", draw_arguments(lots=2)),
         ("draw_levels", draw_arguments(steps=65)),
-        ("precision_pairs", (True, 2, bytes(4), bytes(4), bytes(1), np.ones(1), np.array([1]), *pair_arguments())),
-        ("precision_pairs", (True, 2, bytes(4), bytes(4), bytes(1), np.ones(1), np.array([-1]), *pair_arguments())),
-        ("precision_pairs", (True, 2, bytes(3), bytes(4), bytes(1), np.ones(1), np.array([0]), *pair_arguments())),
-        ("precision_pairs", (True, 0, bytes(0), bytes(4), bytes(1), np.ones(1), np.array([0]), *pair_arguments())),
-        ("precision_pairs", (True, 2, bytes(4), b"\2\0\0\0", b"\2", np.ones(1), np.array([0]), *pair_arguments())),
+        ("precision_pairs", precision_arguments(row=1)),
+        ("precision_pairs", precision_arguments(row=-1)),
+        ("precision_pairs", precision_arguments(ranks=bytes(3))),
+        ("precision_pairs", precision_arguments(documents=0)),
+        ("precision_pairs", precision_arguments(place=b"\2\0\0\0", holds=b"\2")),
+        ("precision_pairs", precision_arguments(ties=(bytes(4), b"", bytes(1)))),
+        ("precision_pairs", precision_arguments(ties=(b"", bytes(8), bytes(1)))),
+        ("precision_pairs", precision_arguments(ties=(b"", b"\1\0\0\0", bytes(1)))),
+        ("precision_pairs", precision_arguments(ties=(b"", b"\xff\xff\xff\xff", bytes(1)))),
         ("index_judgments", (np.array([3], dtype=np.int32), bytes(8), 2)),
         ("index_judgments", (np.array([-1], dtype=np.int32), bytes(8), 2)),
     ],

@@ -181,7 +181,7 @@ def try_garbage(draw: random.Random) -> None:
         lambda: compiled.precision_pairs(
             flags[0],
             draw.choice([1, 2, 0, -1, 1 << 62]),
-            *(arrays[draw.choice([0, 1, 2, 11, 13, 14])] for _ in range(8)),
+            *(arrays[draw.choice([0, 1, 2, 11, 13, 14])] for _ in range(11)),
         ),
         lambda: compiled.precision_pairs(
             flags[0],
@@ -190,6 +190,9 @@ def try_garbage(draw: random.Random) -> None:
             draw.choice([bytes(8 * n), arrays[1]]),
             garbage(draw, 2 * n),
             garbage(draw, 8 * n),
+            draw.choice([b"", garbage(draw, 16 * n)]),
+            draw.choice([b"\0\0\0\0", b"\1\0\0\0", b"\2\0\0\0"]) * 2 * n,
+            garbage(draw, 2 * n),
             *(draw.choice([bytes(8 * n), arrays[1]]) for _ in range(2)),
             garbage(draw, 8 * n),
             bytearray(8 * n if flags[0] else 16 * n),

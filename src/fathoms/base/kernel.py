@@ -278,6 +278,14 @@ def draw_levels(
 # -- pairs of runs -----------------------------------------------------------------------------------------------------
 
 
+class Orders(NamedTuple):
+    """Each ranking twice, first in the best order that its ties allow, then in the worst one."""
+
+    group: NDArray[np.uint64]  # [ranking, rank]: the mark of a tie group, 0 where there is none
+    ranks: NDArray[np.int32]  # [row, rank]: the rank, from 0, that the document there has at best, or at worst
+    holds: NDArray[np.uint8]  # [row, rank]: what stands there in that order
+
+
 def precision_pairs(
     ranks: NDArray[Any],
     place: NDArray[np.int32],
@@ -287,11 +295,13 @@ def precision_pairs(
     b: NDArray[np.int64],
     others: NDArray[np.int64],
     *,
-    witnesses: bool,
+    witnesses: bool = False,
+    orders: Orders | None = None,
 ) -> Floats | None:
     """[end, pair], end 0 the most that A - B can be and end 1 the most that B - A can be: as `differences.upper_bounds`
     of AP for pairs (a, b) of rankings, but for rounding and without a look at the ways of judging one by one. With
-    `witnesses` [pair], as `differences.plain_witness`.
+    `witnesses` [pair], as `differences.plain_witness`. With `orders` [pair], the most that A - B can be over all orders
+    of ties, and nan where both have a tie group in common.
 
     `ranks` are by row and document, `place` and `holds` by row and rank: which document is there, and whether it is not
     relevant (0), relevant (1) or unjudged (2). `R` counts the relevant documents of each row's topic, `others` those
@@ -299,12 +309,15 @@ def precision_pairs(
     """
     if compiled is None or ranks.dtype != np.int16:
         return None
+    holds = np.ascontiguousarray(holds, dtype=np.uint8)
+    ties = (b"", b"", holds) if orders is None else orders
+    if orders is not None:
+        b = b + len(place)
     found = np.empty(len(a) if witnesses else (2, len(a)))
-    plain = [np.ascontiguousarray(ranks), np.ascontiguousarray(place), np.ascontiguousarray(holds, dtype=np.uint8)]
+    plain = np.ascontiguousarray(ranks), np.ascontiguousarray(place), holds, np.ascontiguousarray(R, dtype=np.float64)
     numbers = [np.ascontiguousarray(rows, dtype=np.int64) for rows in (a, b, others)]
-    counts = np.ascontiguousarray(R, dtype=np.float64)
-    compiled.precision_pairs(witnesses, ranks.shape[1], *plain, counts, *numbers, found)
-    return found
+    compiled.precision_pairs(witnesses, ranks.shape[1], *plain, *ties, *numbers, found)
+    return found if orders is None else found[0]
 
 
 # -- buffers -----------------------------------------------------------------------------------------------------------

@@ -182,6 +182,23 @@ class RankingBlock:
             marks: NDArray[np.uint64] = np.take_along_axis(sums, last - 1, axis=1) - before
         return marks
 
+    @cached_property
+    def shared_marks(self) -> NDArray[np.uint64]:
+        """[row, rank]: the same number, but 0, where two rows have the same documents tied in the same places."""
+        first, last = self.groups
+        places = (first * self.width + last).astype(np.uint64)
+        with np.errstate(over="ignore"):
+            return np.where(last > first, self.group_marks + places, np.uint64(0))
+
+    def sorted_in_groups(self, values: NDArray[Any], place: Ints) -> NDArray[Any]:
+        """Values [row, rank], those of tied documents in the order of the `place` that each value has."""
+        first, last = self.groups
+        row, column = np.nonzero(last > first)
+        group = np.cumsum(first[row, column] == column + 1)
+        sorted_values, tied_values = values.copy(), values[row, column]
+        sorted_values[row, column] = tied_values[np.argsort(group * len(place) + place[tied_values], kind="stable")]
+        return sorted_values
+
     def extreme_ranks(self, gain: Floats, best: bool) -> Floats:
         """[row, rank]: the rank that the document in each place has at best, or at worst; see `over_ties`."""
         key = (gain.tobytes(), best)

@@ -55,24 +55,24 @@ class Doubt:
     ) -> Doubt:
         values = seen.values[measure]
         differences = paired_differences(values, A, B)[0]
-        means = {measure: np.array([differences.mean()])}
-        bounds = ranges.of([measure], means, seen.scores).get(measure)
-        topic, key, change = _changes(measure, ranges) if bounds is not None and not measure.needs_pool else _NO_CHANGES
-        if bounds is not None:  # rounding apart, draws lie in the range
-            drawn = tuple(np.clip(draws, bounds.topic_low[0], bounds.topic_high[0]) for draws in drawn)
+        low = high = low_over_ties = high_over_ties = None
+        topic, key, change = _NO_CHANGES
+        ends = ranges.ends([measure], seen.scores).get(measure)
+        if ends is not None:
+            low, high = low_over_ties, high_over_ties = ends[:, 0]
+            drawn = tuple(np.clip(draws, low, high) for draws in drawn)  # rounding apart, draws lie in the range
+            if not measure.needs_pool:
+                topic, key, change = _changes(measure, ranges)
+                low_over_ties, high_over_ties = (end[0] for end in ranges.over_ties(measure, A, B))
         base, candidate = seen.scores[measure]
         estimate = None if estimates is None else estimates.by_measure.get(measure)
-        any_order = (None, None) if bounds is None else (bounds.topic_low[0], bounds.topic_high[0])
-        if bounds is not None and not measure.needs_pool:
-            low, high = ranges.over_ties(measure, A, B)
-            any_order = low[0], high[0]
         return cls(
             values,
             differences,
-            None if bounds is None else bounds.topic_low[0],
-            None if bounds is None else bounds.topic_high[0],
-            any_order[0],
-            any_order[1],
+            low,
+            high,
+            low_over_ties,
+            high_over_ties,
             drawn,
             None if estimate is None else estimate.point[1] - estimate.point[0],
             seen.documents.alike(0, 1),
