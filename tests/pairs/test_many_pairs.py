@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import fathoms as fm
-from fathoms.base import parallel
-from fathoms.base.parallel import work
 from fathoms.data.qrels import JUDGED, Qrels
 from fathoms.data.simulate import simulate
 from fathoms.estimate.documents import Documents
@@ -182,13 +180,3 @@ def test_a_pass_over_the_runs_surveys_them() -> None:
     assert list(found) == list(expected)
     for name, survey in found.items():
         assert survey.judged.judged.tolist() == expected[name].judged.judged.tolist()
-
-
-def test_work_that_cannot_share_a_process_goes_one_by_one_where_forks_are_not_safe(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from threading import current_thread, main_thread
-
-    monkeypatch.setattr(work, "may_fork", lambda: False)
-    found = parallel.parallel_map(lambda n: (n, current_thread() is main_thread()), range(4), workers=2, threads=False)
-    assert found == [(n, True) for n in range(4)]

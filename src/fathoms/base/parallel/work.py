@@ -48,7 +48,6 @@ def parallel_map(
     settings: str = "",
     identity: Callable[[Item], str] = repr,
     heavy: bool = False,
-    threads: bool = True,
     doing: str = "",
     progress: Callable[[Item], None] = lambda item: None,
 ) -> list[Result]:
@@ -60,8 +59,7 @@ def parallel_map(
     are known by `settings` and what `identity` says of each item.
 
     Forks of this process do the work where they are safe; what is `heavy` has new processes where they are not, which
-    take a second to start, and to which goes some times what `work` refers to; and else there are threads, unless the
-    work cannot share a process with other work: then it goes one by one.
+    take a second to start, and to which goes some times what `work` refers to; and else there are threads.
     """
     items = list(items)
     progress = _told(progress, doing, len(items))
@@ -85,8 +83,6 @@ def parallel_map(
     if heavy:
         pieces = _pieces(items, workers)
         return _in_order(pieces, on_processes(_Mapped(work), pieces, workers), progress)
-    if not threads:
-        return [worked(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers) as pool:
