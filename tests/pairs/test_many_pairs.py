@@ -109,8 +109,9 @@ def test_documents_that_two_runs_leave_open_are_counted_once() -> None:
         assert table.open_counts(depth).tolist() == [len(numbers) for numbers in listed]
 
 
-def test_documents_are_numbered_though_two_share_a_key() -> None:
-    documents, topics = np.array([b"c", b"a", b"b", b"a"]), np.zeros(4, dtype=np.int32)
+@pytest.mark.parametrize("kind", ["S1", "S8"])  # which the kernel leaves alone, and takes
+def test_documents_are_numbered_though_two_share_a_key(kind: str) -> None:
+    documents, topics = np.array([b"c", b"a", b"b", b"a"], dtype=kind), np.zeros(4, dtype=np.int32)
     for pair_keys in (np.array([1, 2, 3, 2], dtype=np.uint64), np.array([2, 2, 3, 2], dtype=np.uint64)):
         found, numbers = numbered(pair_keys, topics, documents)
         assert documents[found].tolist() == [b"a", b"b", b"c"]
