@@ -1,4 +1,4 @@
-"""How far the work is, for whoever waits: work says it here, and whoever shows it listens."""
+"""How far the work is: the work reports it here, and whoever shows it listens."""
 
 from __future__ import annotations
 

@@ -467,10 +467,11 @@ class _Work:
         levels = sampler.levels(drift.shifts(documents, trial.hidden, trial.depth, seed, part))
         by_measure: dict[Measure, tuple[Floats, Floats]] = {}
         for depth in sorted(set(depths.values())):
-            use = self._open(trial, depth)
+            use = np.flatnonzero(self._open(trial, depth))
             here = [m for m in measures if depths[m] == depth]
             judging = self._judging(trial.known, trial.hidden[use])
-            for m, (scores, ideal_alone) in judging.scores(here, levels[:, use]).items():
+            reached = levels if len(use) == len(trial.hidden) else np.take(levels, use, axis=1)
+            for m, (scores, ideal_alone) in judging.scores(here, reached).items():
                 by_measure[m] = (scores, ideal_alone.sum(axis=0))
         return [by_measure[m] for m in measures]
 

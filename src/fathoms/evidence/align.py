@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Alignment:
-    """How runs are brought into line with judgments: everything that is the same for all runs of a call."""
+    """How runs are aligned with judgments: everything that is the same for all runs of a call."""
 
     qrels: Qrels
     ties: Ties = "trec"
@@ -38,12 +38,12 @@ class Alignment:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the evidence on a run depends on no other run, but for the size of the universe."""
+        """Whether the evidence on a run depends on no other run, except through the size of the universe."""
         return self.pool is None and self.limit is None
 
     def __call__(self, run: Run, ties: Ties | None = None, *, present: bool = False) -> Aligned:
         """The evidence on one run, a row for each topic of the qrels, or with `present` for those that the run has
-        (under another tie policy where given)."""
+        (under another tie policy if given)."""
         return self.of(self.rank(run, ties), present=present)
 
     def rank(self, run: Run, ties: Ties | None = None) -> Ranked:
@@ -54,7 +54,7 @@ class Alignment:
         """The evidence on a run that is ranked already."""
         lengths = ranked.lengths
         rows = ranked.answered if present else np.arange(len(lengths))
-        # A row without documents is all padding, whichever run it is of.
+        # A row without documents is all padding, whichever run it belongs to.
         codes, tied = ranked.code_rows, ranked.tied_rows
         judgment = ranked.judgment_rows if self.trace else None
         depth = None if self.pool is None else ranked.in_rows(self.pool.depth_of(ranked), 0)
@@ -80,14 +80,14 @@ class Alignment:
         return np.where(codes >= JUDGED, JUDGED + pattern, codes).astype(np.int16)
 
     def completed(self, aligned: Aligned) -> Aligned:
-        """A run that was brought into line without pool and limit, with what this call knows of all runs beside it."""
+        """A run that was aligned without pool and limit, with what this call knows about all runs added."""
         evidence = aligned.evidence
         if self.unjudged_in_universe is not None:
             evidence = replace(evidence, unjudged_in_universe=self.unjudged_in_universe)
         return replace(aligned, evidence=evidence, judgment=aligned.judgment if self.trace else None)
 
     def empty(self, topics: Sequence[str]) -> Evidence:
-        """What is known of a run that has nothing for these topics."""
+        """The evidence on a run that has nothing for these topics."""
         rows = np.array([self.qrels.index[topic] for topic in topics], dtype=np.int64)
         codes = np.full((len(rows), 1), PADDING, dtype=np.int16)
         return self._evidence(rows, np.zeros_like(rows), codes, codes != PADDING, np.zeros(codes.shape, dtype=np.int32))
@@ -124,17 +124,17 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Evidence on a run, and where its topics and those of the judgments differ."""
+    """Evidence on a run, and where its topics differ from those of the judgments."""
 
     run: str
     evidence: Evidence
-    lacking: NDArray[np.int64]  # judged topics the run says nothing of, as numbered in the qrels
+    lacking: NDArray[np.int64]  # judged topics that the run does not answer, as numbered in the qrels
     unknown: list[str]  # topics of the run without judgments
     judgment: NDArray[np.int32] | None = None  # [topic, rank]: row of the qrels, -1 for none; only if traced
 
     @property
     def answered(self) -> Aligned:
-        """The same of the topics that the run answers."""
+        """The same for the topics that the run answers."""
         if not len(self.lacking):
             return self
         has = self.evidence.lengths > 0
@@ -261,7 +261,7 @@ def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
 def _compiled_rank(
     run: Run, qrels: Qrels, topic: NDArray[np.int32], ties: Ties, precision: Precision
 ) -> kernel.RankedRows | None:
-    """What `rank` finds, in one pass of the kernel; None where there is none."""
+    """What `rank` finds, in one pass of the kernel; None if there is none."""
     tables = qrels.tables
     if tables is None:
         return None

@@ -52,6 +52,7 @@ BEST = 100_000_000  # for so many cells of pairs, topics and documents,
 BEST_QUADRATIC = 1_500_000_000  # or so many where pairs of documents count
 LIGHT = 1 << 24  # cells of pairs that one process works on
 OPEN_PAIRS = 50_000  # looked at together until there are too many
+SAMPLED_PAIRS = 4_000  # that say beforehand if there will be far too many
 FIRST_TOPICS = 4  # of each pair, where a judging that reverses it is looked for; then twice as many, and so on
 
 Bound = Literal["quick", "plain", "best"]  # of the two runs' own ranges; of the pair; and of each order and judging
@@ -144,8 +145,10 @@ class Ranges:
 
     def block(self, topics: Ints, a: Ints, b: Ints) -> tuple[RankingBlock, Ints, Ints]:
         """Rankings of topics by the runs of some pairs, and of each run of A and of B its place among these."""
-        runs, place = np.unique(np.concatenate([a, b]), return_inverse=True)
-        return RankingBlock.of(self.documents, self.qrels, topics, runs), place[: len(a)], place[len(a) :]
+        used = np.zeros(len(self.documents.names), dtype=bool)
+        used[a] = used[b] = True
+        place = np.cumsum(used) - 1
+        return RankingBlock.of(self.documents, self.qrels, topics, np.flatnonzero(used)), place[a], place[b]
 
     def batches(self, topics: Ints, runs: int) -> list[Ints]:
         """Topics by their numbers, as many at a time as make a block for that many runs."""
@@ -167,13 +170,18 @@ class Ranges:
     ) -> dict[Measure, DifferenceRanges]:
         """Ranges of the measures that have one; `differences` are the mean differences of the pairs, and `scores` those
         of the systems, for measures that need the pool."""
+        ends = self.ends(measures, scores)
+        return {
+            m: self._of_pooled(of, differences[m]) if m.needs_pool else self._decided(m, of, differences[m])
+            for m, of in ends.items()
+        }
+
+    def ends(self, measures: Sequence[Measure], scores: Mapping[Measure, Sequence[Scores]]) -> dict[Measure, Floats]:
+        """[end, pair, topic], of the measures that have ranges; by quick bounds where there are too many pairs."""
+        pooled = {m: self._pooled_ends(scores[m]) for m in measures if m.difference_is != "none" and m.needs_pool}
         ranged = [m for m in measures if m.difference_is != "none" and not m.needs_pool]
-        pooled = [m for m in measures if m.difference_is != "none" and m.needs_pool]
-        made = {m: self._makes_all(m, len(self.a)) for m in ranged}
-        work = {m: partial(self._ends, m, not made[m]) for m in ranged}
-        ends = self._by_topic(work, self.a, self.b, self.progress)
-        decided = {m: self._decided(m, ends[m], differences[m], made[m]) for m in ranged}
-        return decided | {m: self._of_pooled(scores[m], differences[m]) for m in pooled}
+        work = {m: partial(self._ends, m, not self._makes_all(m, len(self.a))) for m in ranged}
+        return self._by_topic(work, self.a, self.b, self.progress) | pooled
 
     def over_ties(self, measure: Measure, a: Ints, b: Ints) -> tuple[Floats, Floats]:
         """[pair, topic]: least and greatest A - B over every way of judging and every order of ties; sound."""
@@ -184,14 +192,21 @@ class Ranges:
         low[alike], high[alike] = 0.0, 0.0
         return low, high
 
-    def _of_pooled(self, scores: Sequence[Scores], diff: Floats) -> DifferenceRanges:
+    def _pooled_ends(self, scores: Sequence[Scores]) -> Floats:
         """From the systems' own ranges, over what the pool leaves unjudged; 0 where both have the same ranking."""
         low = np.stack([of_run.score if of_run.low is None else of_run.low for of_run in scores])
         high = np.stack([of_run.score if of_run.high is None else of_run.high for of_run in scores])
         ends = np.stack([low[self.a] - high[self.b], high[self.a] - low[self.b]])
+        ends[:, self._in_same_order] = 0.0
+        return ends
+
+    @property
+    def _in_same_order(self) -> Bools:
+        """[pair]: whether both have the same ranking."""
         pairs = zip(self.a.tolist(), self.b.tolist(), strict=True)
-        alike = np.array([self.documents.same_order(*runs) for runs in pairs], dtype=bool)
-        ends[:, alike] = 0.0
+        return np.array([self.documents.same_order(*runs) for runs in pairs], dtype=bool)
+
+    def _of_pooled(self, ends: Floats, diff: Floats) -> DifferenceRanges:
         apart, lead = np.abs(diff) > SAME, _lead(ends, diff)
         tied: Bools = np.asarray(self.documents.tied.any(axis=(1, 2)))
         proved = (lead > SAME) & ~(tied[self.a] | tied[self.b])
@@ -199,7 +214,7 @@ class Ranges:
         return DifferenceRanges(
             means[0],
             means[1],
-            np.where(proved | alike, lead, -np.inf),
+            np.where(proved | self._in_same_order, lead, -np.inf),
             np.where(apart, np.where(proved, "no", "unknown"), ""),
             np.where(lead <= SAME, "judging", np.where(proved, "", "ties")),
             False,
@@ -331,6 +346,14 @@ class Ranges:
         bounds = np.zeros(len(a))
         apart = np.flatnonzero(~same_rankings(measure, block, a, b, over_ties))
         a, b, others = a[apart], b[apart], others[apart]
+        if over_ties and self.universe.depth is None and "universe" in measure.params:
+            unjudged = block.unjudged_of_both(a, b)
+            quickly = measure.of_pairs(block, a, b, unjudged + others, over_ties=True)
+            if quickly is not None:
+                endless = others >= ENDLESS  # what one divides by makes any difference vanish
+                bounds[apart] = np.where(endless, np.maximum(quickly, 0.0), quickly)
+                left = np.isnan(quickly) | (one_by_one & (unjudged <= np.log2(ENUMERATED)))
+                apart, a, b, others = apart[left], a[left], b[left], others[left]
         for rows, pair in pairs_to_depth(measure, block, a, b, others, self.universe, over_ties=over_ties):
             bounds[apart[rows]] = upper_bounds(measure, pair, NO_LIMIT, over_ties, one_by_one)[:, 0]
         return bounds
@@ -367,8 +390,8 @@ class Ranges:
 
     # -- can the sign be reversed? ---------------------------------------------------------------------------------
 
-    def _decided(self, measure: Measure, ends: Floats, diff: Floats, all_made: bool) -> DifferenceRanges:
-        apart, made = np.abs(diff) > SAME, np.full(len(diff), all_made)
+    def _decided(self, measure: Measure, ends: Floats, diff: Floats) -> DifferenceRanges:
+        apart, made = np.abs(diff) > SAME, np.full(len(diff), self._makes_all(measure, len(diff)))
         exact = measure.difference_is == "exact"
         front, back = np.where(diff > 0, self.a, self.b), np.where(diff > 0, self.b, self.a)
         lead = _lead(ends, diff)
@@ -414,15 +437,21 @@ class Ranges:
         """Look for judgings that reverse some pairs in the quick ways, and say whether so few are left that all can
         have the best bounds. Who wants proofs alone need not go on once there are too many."""
         cut_is_safe = measure.based_on == "recall" and measure.k is None
-        n_left, step = 0, OPEN_PAIRS if self.proofs_alone else max(1, len(pairs))
-        for start in range(0, len(pairs), step):
-            part = pairs[start : start + step]
+
+        def left_of(part: Ints) -> int:
             for how in ("plain", *(["quick"] if cut_is_safe else [])):
                 look(how, part[~reversed_[part]])
-            n_left += int((~reversed_[part]).sum())
+            return int((~reversed_[part]).sum())
+
+        if not self.proofs_alone:
+            return self._makes_all(measure, left_of(pairs))
+        spacing = max(1, len(pairs) // SAMPLED_PAIRS)
+        n_left = left_of(pairs[::spacing]) * spacing // 2  # half of what the sample promises
+        for start in range(0, len(pairs), OPEN_PAIRS):
             if not self._makes_all(measure, n_left):
                 return False
-        return True
+            n_left = (n_left if start else 0) + left_of(pairs[start : start + OPEN_PAIRS])
+        return self._makes_all(measure, n_left)
 
     def _least_over_ties(
         self, measure: Measure, front: Ints, back: Ints, in_order: Floats, made: Bools

@@ -59,7 +59,7 @@ TITLES = {
     "fragility_high": "at_most",
 }
 
-# What scores alone can be compared by; all else is about judgments and the documents of runs.
+# What can be compared with scores alone; everything else is about judgments and the documents of runs.
 OF_SCORES = ("measures", "test", "correction", "alpha", "baseline")
 
 
@@ -133,7 +133,7 @@ def _present(result: Comparison, args: Namespace, exp: Experiment | None = None)
 
 def _blocks(result: Comparison) -> list[Block]:
     """A table for each measure: the best run against its closest rivals first, then the next one's pairs; with a
-    baseline the runs that gain most first."""
+    baseline, the runs that gain most first."""
     from fathoms.cli.screen import Block, Column
 
     blocks = []
