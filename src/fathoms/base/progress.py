@@ -22,13 +22,6 @@ def heard_by(listener: Listener) -> Iterator[None]:
         _heard_by = before
 
 
-def speak() -> None:
-    """In a copy of the process: it says how far it is, from now on, as the longest of several."""
-    global _heard_by
-    if _heard_by is not None:
-        _heard_by = os.getpid(), _heard_by[1]
-
-
 def say(doing: str, done: int, of: int) -> None:
     if doing and _heard_by is not None and _heard_by[0] == os.getpid():
         _heard_by[1](doing, done, of)

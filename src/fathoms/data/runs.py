@@ -163,11 +163,6 @@ class Runs(Mapping[str, Run]):
         run = self._runs[name]
         return self._changed(run if isinstance(run, Run) else replace(run, lenient=lenient)())
 
-    def is_readable(self, name: str) -> bool:
-        """Whether a file has the run, so that it can be read again."""
-        run = self._runs[name]
-        return isinstance(run, RunFile) and not run.is_stream
-
     def file_of(self, name: str) -> str:
         """Where the run comes from: its file, or what it was called."""
         run = self._runs[name]

@@ -214,6 +214,7 @@ def run_estimates(
     experiment.prepare()
     qrels, names = experiment.qrels, experiment.by_content()  # so that neither their order nor their names matter
     candidates = experiment.documents(names)
+    experiment.release()
     codes = candidates.codes
     if not (codes >= JUDGED).any():
         experiment.surveys()  # which says so if it is for want of a common topic
@@ -245,7 +246,6 @@ def run_estimates(
     )
     given = list(experiment.runs)
     scores, _ = experiment.scored(measures, [])
-    experiment.release()
     order = [names.index(name) for name in given]
     estimates, open_documents = work.estimates(depths, draws)
     for m in depths:  # one by one, since there are many draws

@@ -21,7 +21,7 @@ from fathoms.data.lines import Text
 from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import topic_order
-from fathoms.evidence.align import Ranked, rank
+from fathoms.evidence.align import Ranked, Ranking, rank
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties, order_rows
 from fathoms.evidence.universe import UnjudgedKeys
@@ -185,6 +185,14 @@ class DocumentTable(Candidates):
             self.tied[systems, :, :width],
         )
 
+    def ranking(self, name: str, topics: list[str]) -> ListedRanking:
+        """A run without what only its file says; `topics` are those without judgments at least."""
+        system = self.names.index(name)
+        listed = self.place[system] >= 0
+        number = self.place[system][listed]
+        columns = (self.pair_keys[number], self.judgment[number], self.codes[number])
+        return ListedRanking(name, topics, self.lengths[system], self.tied[system][listed], *columns, self, number)
+
     @cached_property
     def lengths(self) -> Ints:
         """[system, topic]: documents retrieved."""
@@ -238,6 +246,18 @@ class DocumentTable(Candidates):
         """The unjudged documents, those that some run has in its first `depth` places where given."""
         chosen = ((self.codes == UNJUDGED) & self.in_first(depth=depth)) | (self.codes == NEGATIVE)
         return UnjudgedKeys(self.pair_keys[chosen], np.bincount(self.topic[chosen], minlength=len(self.topics)))
+
+
+@dataclass(frozen=True, eq=False)
+class ListedRanking(Ranking):
+    """A run as the table of documents has it."""
+
+    table: DocumentTable
+    number: NDArray[np.int32]  # of each document
+
+    @property
+    def documents(self) -> Text:
+        return self.table.documents[self.number]
 
 
 class Block:

@@ -31,7 +31,7 @@ from fathoms.data.formats import registry
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, scan_runs
 from fathoms.data.topic_groups import read_clusters, read_topic_groups
-from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
+from fathoms.evidence.align import Aligned, Alignment, Ranked, Ranking, rank, reranked
 from fathoms.evidence.candidates import DocumentTable, document_table
 from fathoms.evidence.evidence import Evidence
 from fathoms.evidence.order import Precision, Ties, default_precision
@@ -144,8 +144,9 @@ class BaseExperiment(Reading):
         self._contents: dict[str, Content] = {}  # and what runs say
         self._all_topics = False  # whether topics that no run answers stay, even with topics=intersect
         self._ranked: dict[str, Ranked] = {}
-        self.spares_memory = False  # nobody will ask for the runs again once a question has taken what it needs
+        self.spares_memory = False  # runs are not kept once the table of documents has what they rank
         self._surveys: dict[str, Survey] | None = None
+        self._looked_at: dict[str, Survey] = {}  # when they were read
         self._pool: AssumedPool | None = None
         self._universe: UnjudgedKeys | None = None
         self._documents: DocumentTable | None = None
@@ -250,7 +251,7 @@ class BaseExperiment(Reading):
         return other
 
     def _forget_judged(self) -> None:
-        self._ranked, self._documents, self._aligned, self._scores = {}, None, {}, {}
+        self._ranked, self._documents, self._aligned, self._scores, self._looked_at = {}, None, {}, {}, {}
 
     @property
     def has_qrels(self) -> bool:
@@ -299,6 +300,12 @@ class BaseExperiment(Reading):
     def _rank(self, name: str) -> Ranked:
         return rank(self.runs[name], self.qrels, self.options.ties, self.options.used_precision)
 
+    def ranking(self, name: str) -> Ranking:
+        """The same, from the table of documents where there is one: without what only the run itself says."""
+        if self._documents is None or self._surveys is None:
+            return self.ranked(name)
+        return self._documents.ranking(name, self._surveys[name].unknown)
+
     def by_content(self) -> list[str]:
         """The runs in an order that depends on what they rank and not on their names, for random draws.
 
@@ -306,9 +313,9 @@ class BaseExperiment(Reading):
         """
 
         def content(name: str) -> tuple[bytes, ...]:
-            ranked = self.ranked(name)
-            grades = ranked.topic.tobytes() + ranked.codes.tobytes()
-            return tuple(blake2b(part, digest_size=16).digest() for part in (grades, ranked.keys.tobytes()))
+            ranking = self.ranking(name)
+            grades = ranking.topic.tobytes() + ranking.codes.tobytes()
+            return tuple(blake2b(part, digest_size=16).digest() for part in (grades, ranking.keys.tobytes()))
 
         return sorted(self.runs, key=content)
 
@@ -339,16 +346,28 @@ class BaseExperiment(Reading):
         """Read and rank, several at a time, the runs that stay in memory. Called first by every analysis."""
         self.runs.read_streams()
         missing = [name for name in self.runs if self.keeps(name) and name not in self._ranked]
-        if missing:
-            self.qrels.prepare_lookup()
-            ranked = self.map(self._rank, missing, doing="reading runs")  # of which forks keep none
-            self._ranked.update(zip(missing, ranked, strict=True))
+        if not missing or self._documents is not None:
+            return
+        qrels = self.qrels
+        qrels.prepare_lookup()
+
+        def read(name: str) -> tuple[Ranked, Survey | None, Content | None]:
+            ranked = self._rank(name)
+            if not self.spares_memory:
+                return ranked, None, None
+            return ranked, survey(ranked, qrels), content_of_run(ranked.run)
+
+        for name, of_run in zip(missing, self.map(read, missing, doing="reading runs"), strict=True):
+            self._ranked[name], run_survey, content = of_run  # of which forks keep none
+            if run_survey is not None and content is not None:
+                self._looked_at[name], self._contents[name] = run_survey, content
 
     def release(self) -> None:
-        """Free the memory of runs whose files can be read again, once nobody is likely to ask for them. What was made
-        of them stays: documents, evidence, scores."""
-        if self.spares_memory:
-            self._ranked = {name: of for name, of in self._ranked.items() if not self.runs.is_readable(name)}
+        """Free the memory of the runs, which can be read again. What was made of them stays: documents, evidence,
+        scores."""
+        if self.spares_memory and self._documents is not None:
+            self.surveys()  # takes the last look
+            self._ranked = {}
 
     def map(
         self,
@@ -447,22 +466,21 @@ class BaseExperiment(Reading):
     def align(self, name: str, alignment: Alignment) -> Aligned:
         """The evidence on one run, a row for each topic of the judgments. A run that stays in memory is aligned once;
         only pools and limits of the universe call for other evidence on it."""
-        if name in self._aligned and alignment.is_plain:
-            return alignment.completed(self._aligned[name])
-        return self.aligned(self.ranked(name), alignment)
+        if not alignment.is_plain or not self.keeps(name):
+            return alignment.of(self.ranking(name))
+        if name not in self._aligned or (alignment.trace and self._aligned[name].judgment is None):
+            self._aligned[name] = replace(alignment, unjudged_in_universe=None).of(self.ranking(name))
+        return alignment.completed(self._aligned[name])
 
     def aligned(self, ranked: Ranked, alignment: Alignment) -> Aligned:
         """The same for a run that is at hand."""
-        name = ranked.run.name
-        if not alignment.is_plain or ranked is not self._ranked.get(name):
-            return alignment.of(ranked)
-        if name not in self._aligned:
-            self._aligned[name] = replace(alignment, unjudged_in_universe=None, trace=True).of(ranked)
-        return alignment.completed(self._aligned[name])
+        own = ranked is self._ranked.get(ranked.name)
+        return self.align(ranked.name, alignment) if own else alignment.of(ranked)
 
     def lay_out(self) -> None:
         """Build the table of documents and align the runs that stay in memory: here, so that forks inherit it all."""
         self.prepare()
+        self.surveys()
         if all(map(self.keeps, self.runs)):
             self.documents()
         plain = Alignment(self.qrels, self.options.ties, self.options.precision, seed=self.options.seed)
@@ -491,12 +509,14 @@ class BaseExperiment(Reading):
         scores made now have neither ranges nor values over ties, and are not kept for others."""
         alignment = self.alignment(measures, notes, ranges=ranges)
 
-        def of_run(ranked: Ranked) -> tuple[dict[Measure, Scores], Any]:
-            evidence = self.aligned(ranked, alignment).evidence
-            missing = [measure for measure in measures if (ranked.run.name, measure) not in self._scores]
+        def of_run(name: str, evidence: Evidence) -> tuple[dict[Measure, Scores], Any]:
+            missing = [measure for measure in measures if (name, measure) not in self._scores]
             return (score_all(evidence, missing, "trec", scores_only=not ranges) if missing else {}), look(evidence)
 
-        by_run = self.map_ranked(of_run, progress)
+        if self._documents is None:
+            by_run = self.map_ranked(lambda run: of_run(run.name, self.aligned(run, alignment).evidence), progress)
+        else:
+            by_run = self.map(lambda name: of_run(name, self.align(name, alignment).evidence), progress=progress)
         scores = [
             {m: self._scores[name, m] for m in measures if m not in new} | new
             for name, (new, _) in zip(self.runs, by_run, strict=True)
@@ -521,6 +541,8 @@ class BaseExperiment(Reading):
 
     def surveys(self) -> dict[str, Survey]:
         """What a first pass finds out about each run: which topics it answers, what is judged at which rank."""
+        if self._surveys is None and len(self._looked_at) == len(self.runs):
+            self._keep(self._looked_at.values())
         if self._surveys is None:
             self._survey(with_keys=False)
         assert self._surveys is not None

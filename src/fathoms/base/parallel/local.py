@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -114,6 +115,7 @@ def each_on_forks(
     turns = [items[start : start + size] for start in range(0, len(items), size)]
     results: list[Result] = []
     forks: list[_Fork] = []
+    gc.freeze()  # a look at what is there already would have forks copy all of it
     try:
         with blocked(ALL):
             regions = _shared_memory(workers)
@@ -125,6 +127,7 @@ def each_on_forks(
             for item in turn:
                 progress(item)
     finally:
+        gc.unfreeze()
         with blocked(ALL):
             for fork in forks:
                 fork.end()

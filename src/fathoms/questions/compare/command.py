@@ -96,6 +96,7 @@ def run(args: Namespace) -> int:
         check_writable(args.explain_to)
         args.explain = True
     exp = options.experiment(args)
+    exp.spares_memory = True
     result = exp.compare(**options.arguments(args, "compare"))
     if args.explain_to is not None:
         decisive = [row for i in range(len(result.explained)) for row in decisive_rows(result, i)]
