@@ -157,8 +157,8 @@ class _Drawing:
         # Drawn towards 1.
         by_topic = judged.relevant / ((judged.by_rank @ at_rank[..., None])[..., 0] + PRIOR)
         up_to = np.cumsum(_shares(share[..., 1:]), axis=-1)[..., :-1]
-        flat = (len(weight), -1)
-        return at_rank.reshape(flat), by_topic.reshape(flat), up_to.reshape(*flat, up_to.shape[-1])
+        draws, runs, ranks, bounds = up_to.shape
+        return at_rank.reshape(draws, -1), by_topic.reshape(draws, -1), up_to.reshape(draws, runs * ranks, bounds)
 
     @cached_property
     def judged(self) -> _Judged:
