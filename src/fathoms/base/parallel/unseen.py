@@ -21,6 +21,6 @@ class UnseenWorker(Worker):
 
 class PatientCluster(SpecCluster):
     def _update_worker_status(self, op: Any, msg: Any) -> None:
-        """A worker that died is started again by its nanny, however long a busy machine takes; SpecCluster would end the
+        """A worker that died is started again by its nanny, however long that takes; SpecCluster would end the
         nanny after 15 seconds, and nobody would come back."""
         Cluster._update_worker_status(self, op, msg)
