@@ -134,14 +134,11 @@ def _flat_share(n: Floats, y: Floats) -> float:
     best = _likelihood(n, y, _falling(n, y))
     share = 0.0
     for last in range(1, len(n) + 1):
-        whole = n[:last].sum()
-        if not whole:
-            continue
-        flat = y[:last].sum() / whole
-        shares = np.concatenate([np.full(last, flat), np.minimum(_falling(n[last:], y[last:]), flat)])
-        if share and best - _likelihood(n, y, shares) > SAME_SHARE:
+        together = [np.append(counts[:last].sum(), counts[last:]) for counts in (n, y)]
+        first, *deeper = _falling(*together)
+        if share and best - _likelihood(n, y, np.append(np.full(last, first), deeper)) > SAME_SHARE:
             break
-        share = float(flat)
+        share = float(first)
     return share
 
 
