@@ -87,7 +87,7 @@ def pool_sampled(table: DocumentTable, reach: Ints, judged: Bools) -> SamplingFr
     rate = _flat_share(n[1:].sum(axis=0), y[1:].sum(axis=0))
     if not rate:
         return None
-    inside = np.minimum(np.stack([_falling(*row) for row in zip(n, y, strict=True)]) / rate, 1.0)[of_runs, band]
+    inside = np.stack([_inside(*row, rate) for row in zip(n, y, strict=True)])[of_runs, band]
     unjudged = ratio(inside * (1 - rate), 1 - inside * rate)
     inside = np.where(judged, 1.0, np.where(unjudged < NEGLIGIBLE, 0.0, unjudged))
     return SamplingFrame(rate, inside, int(reach[inside > 0].max()), False)
@@ -140,6 +140,16 @@ def _flat_share(n: Floats, y: Floats) -> float:
             break
         share = float(first)
     return share
+
+
+def _inside(n: Floats, y: Floats, rate: float) -> Floats:
+    """The share of each band that was up for drawing: the whole of the first ones, as many of them as may well be."""
+    best = _likelihood(n, y, np.minimum(_falling(n, y), rate))
+    for last in range(len(n), -1, -1):
+        shares = np.append(np.full(last, rate), np.minimum(_falling(n[last:], y[last:]), rate))
+        if best - _likelihood(n, y, shares) <= SAME_SHARE:
+            break
+    return np.asarray(shares / rate)
 
 
 def _likelihood(n: Floats, y: Floats, share: Floats) -> float:
