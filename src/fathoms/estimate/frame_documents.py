@@ -30,7 +30,7 @@ CENTRES = (0.0, 0.4, 0.4, 0.5, 0.0, 0.0, 0.2)
 # label's and a run's, and variances over topics (of intercept, depth and labels).
 MEANS = (-1.2, 1.0, 5.0, 0.3, 0.0, 0.0, 0.0)
 SPREADS = ((3.0, 3.0, 5.0, 3.0, 3.0, 2.0, 3.0), (2.0, 2.0, 3.0, 3.0, 3.0, 1.0, 3.0))
-LABEL_SPREADS, BY_DEPTH_SPREAD, RUN_SPREADS = (1.5, 1.0), 1.0, (6.0, 3.0)
+LABEL_SPREADS, BY_DEPTH_SPREAD, RUN_SPREADS = (1.5, 1.0), 1.0, (3.0, 2.0)
 FOLLOWS = 0.7  # share of a coefficient that is expected at the next step
 OF_TOPICS = ((3.5, 4.5, 3.0, 0.7), (2.5, 3.0, 2.0, 0.7))
 TOPICS = 40.0
