@@ -24,12 +24,13 @@ from fathoms.measures.base import Measure
 
 SPLITS, HALF_DRAWS = 5, 40  # into two halves, and draws from each
 PARTS = 4  # of the draws, for workers
-# Variance of what all runs share, over that of the draws: what is expected before halves are looked at, and how many
-# splits that counts for. It was 1 to 2 on half of the topics and runs of dl20-passage and in simulated collections.
-USUAL, PRIOR_SPLITS = 1.5, 3.0
-# What sets runs apart is shrunk in halves even more than in the whole, so that they do not show how far off it is: so
-# many times as wide intervals of differences covered there.
-APART = 1.3
+# Chosen on half of the topics and runs of dl20-passage and on simulated collections; each where labels say what was up
+# for drawing (True), and where that is inferred. Variance of what all runs share, over that of the draws: what is
+# expected before halves are looked at, and how many splits that counts for.
+USUAL, PRIOR_SPLITS = {True: 1.5, False: 2.5}, 3.0
+# What sets runs apart, and single topics, are shrunk in halves even more than in the whole, so that these do not show
+# how far off they are: so many times as wide intervals covered there.
+APART, TOPICS = {True: 1.3, False: 1.5}, 1.2
 Map = Callable[[Any, Sequence[Any]], list[Any]]
 ByMeasure = dict[Measure, Floats]
 
@@ -147,24 +148,25 @@ def sample_scores(
     for m in depths:
         drawn = np.concatenate([part[m] for part in outcomes[: len(parts)]])
         of_halves = np.stack([half[m] for half in outcomes[len(parts) :]]).reshape(SPLITS, 2, -1)
-        scores[m] = widened(drawn, of_halves, sample.rate)
+        scores[m] = widened(drawn, of_halves, sample.rate, sample.labelled)
     return scores, sample.as_judged(list(depths)), model
 
 
-def widened(draws: Floats, of_halves: Floats, rate: float) -> Floats:
+def widened(draws: Floats, of_halves: Floats, rate: float, labelled: bool) -> Floats:
     """Draws [draw, run, topic] that are as wide as they should be, from the means that halves come to, [split, half,
     run]: what all runs share, and what sets them apart. A topic moves by as much as its scores are unsure."""
     means = draws.mean(axis=2)
     away = means - means.mean(axis=0)
     shared = away.mean(axis=1, keepdims=True)
-    moved = (common_widening(shared, of_halves, rate) - 1) * shared + (APART - 1) * (away - shared)
-    spread = draws.std(axis=0)
+    wider = common_widening(shared, of_halves, rate, USUAL[labelled])
+    moved = (wider - TOPICS) * shared + (APART[labelled] - TOPICS) * (away - shared)
+    spread, center = draws.std(axis=0), draws.mean(axis=0)
     total = spread.mean(axis=-1, keepdims=True)
     share = np.divide(spread, total, out=np.zeros_like(spread), where=total > 0)
-    return np.asarray(draws + share * moved[:, :, None])
+    return np.asarray(center + TOPICS * (draws - center) + share * moved[:, :, None])
 
 
-def common_widening(shared: Floats, of_halves: Floats, rate: float) -> float:
+def common_widening(shared: Floats, of_halves: Floats, rate: float, usual: float) -> float:
     """By how much deviations [draw, 1] that all runs share are too narrow. The halves [split, half, run] of a split
     differ by four times the variance of the whole, were that not of a finite population."""
     apart = of_halves.mean(axis=2) @ np.array([1.0, -1.0])
@@ -172,4 +174,5 @@ def common_widening(shared: Floats, of_halves: Floats, rate: float) -> float:
     seen = (1 - rate) / 4 * float((apart**2).mean())
     if not thought:
         return 1.0
-    return float(np.sqrt(max(1.0, (SPLITS * seen / thought + PRIOR_SPLITS * USUAL) / (SPLITS + PRIOR_SPLITS))))
+    n_splits = len(apart)
+    return float(np.sqrt(max(1.0, (n_splits * seen / thought + PRIOR_SPLITS * usual) / (n_splits + PRIOR_SPLITS))))
