@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 import fathoms as fm
+from fathoms.base.text import enumerated
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.simulate import simulate
 from fathoms.estimate.design import SamplingDesign
@@ -50,9 +51,9 @@ HEAD = """# Few human judgments, many labels: results
 Made by `python bench/few_labels.py {arguments}`. [Two hundred human labels](../how-to/llm-labels.md) says what to make
 of it.
 
-A case is twelve runs of a collection, a part of its judgments, and the scores under all of them; {cases} cases each. Of
-dl20-passage these are topics and runs on which nothing was chosen; nothing was chosen on TREC-8 and TREC-COVID either.
-First the bias of runs' means, with its standard error over cases, then root mean square errors (RMSE): of the default
+A case is twelve runs of a collection, a part of its judgments, and the scores under all of them. There are {cases}.
+Of dl20-passage these are topics and runs on which nothing was chosen; nothing was chosen on TREC-8 and TREC-COVID
+either. First the bias of runs' means, with its standard error over cases, then root mean square errors (RMSE): of the default
 estimate; of the score as judged (plain); of RM's interpolated predictor; of labels taken as judgments; and of
 `assisted` estimates from the same sample, for the measures that have them. Then RMSE of differences of two runs: of the
 default, plain, and of labels. Then for means, differences and topics that can still change: how many per cent of 95%
@@ -416,8 +417,9 @@ def main() -> None:
             shown = page(tallies)
             shown += ["", f"{len(seconds):,} estimates, {np.mean(seconds):.1f} s of one core each."]
             if args.output is not None:
-                in_words = ", ".join(f"{number} of {which}" for which, number in numbers.items())
-                head = HEAD.format(arguments=" ".join(sys.argv[1:]), cases=in_words)
+                in_words = enumerated([f"{number} of {which}" for which, number in numbers.items()])
+                arguments = " ".join([*sys.argv[1:-1], "docs/results/few-labels.md"])
+                head = HEAD.format(arguments=arguments, cases=in_words)
                 args.output.write_text("\n".join([head, *shown]) + "\n")
     if args.output is None:
         print("\n".join(shown))

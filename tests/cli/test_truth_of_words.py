@@ -576,9 +576,8 @@ ESTIMATED = {
     r"(?P<of>[\d,]+) of the documents of (?:this run|these \d+ runs))\. Estimated: the score once (?:all that were up "
     r"for drawing are judged; others count|the documents of (?:this run|these \d+ runs) are judged down to rank "
     r"(?P<to>\d+); deeper unjudged ones count) as not relevant\.",
-    "halves": r"Halves of the sample were estimated from too: they show in which direction estimates from few "
-    r"judgments err, which is taken out, and how far, which widens intervals\. `predict --sampled FILE` takes a stated "
-    r"sample\.",
+    "halves": r"Halves of the sample were estimated from too: how far apart they lie says how wide intervals have to "
+    r"be\. `predict --sampled FILE` takes a stated sample\.",
     "holds": r"p_holds: the probability that a difference is significant in the same direction once all documents that "
     r"the estimates are about are judged\.",
     "others": r"Some judged documents seem to come from runs that are not given here\. What those runs did not find is "
