@@ -1376,6 +1376,8 @@ done:
     return answer;
 }
 
+#define FEW_LEVELS 16
+
 static PyObject *count_levels(PyObject *module, PyObject *args)
 {
     Py_ssize_t n_topics, n_levels;
@@ -1400,14 +1402,24 @@ static PyObject *count_levels(PyObject *module, PyObject *args)
     Py_BEGIN_ALLOW_THREADS
     for (Py_ssize_t i = 0; i < n_documents; i++)
         sound &= of[i] >= 0 && of[i] < n_topics;
+    for (Py_ssize_t i = 0; sound && i < n_documents * n_draws; i++)
+        sound &= level[i] >= 0 && level[i] < n_levels;
     for (Py_ssize_t draw = 0; sound && draw < n_draws; draw++, level += n_documents, count += cells)
-        for (Py_ssize_t i = 0; i < n_documents; i++)
-            if (level[i]) {
-                if (level[i] < 0 || level[i] >= n_levels)
-                    sound = 0;
-                else
-                    count[of[i] * n_levels + level[i]]++;
-            }
+        for (Py_ssize_t i = 0, to; i < n_documents; i = to) {
+            for (to = i + 1; to < n_documents && of[to] == of[i] && to - i < INT16_MAX; to++)
+                ;
+            int64_t *of_topic = count + of[i] * n_levels;
+            if (n_levels > FEW_LEVELS || to - i < 8)
+                for (Py_ssize_t j = i; j < to; j++)
+                    of_topic[level[j]]++;
+            else /* several documents at once */
+                for (int16_t wanted = 0; wanted < n_levels; wanted++) {
+                    int16_t n = 0;
+                    for (Py_ssize_t j = i; j < to; j++)
+                        n = (int16_t)(n + (level[j] == wanted));
+                    of_topic[wanted] += n;
+                }
+        }
     Py_END_ALLOW_THREADS
     if (sound)
         answer = Py_NewRef(Py_None);
@@ -1420,73 +1432,308 @@ done:
     return answer;
 }
 
-/* -- bounds of differences in average precision ----------------------------------------------------------------- */
+/* -- levels drawn by logits ------------------------------------------------------------------------------------ */
+
+#define REACH 16    /* logits beyond are as good as certain */
+#define PER_UNIT 32 /* places of the table */
+#define PLACES (2 * REACH * PER_UNIT)
+
+/* e^x to the last bit or two, so that no version of the mathematical library is asked for. */
+static double exponential(double x)
+{
+    x = x < 700 ? x : 700;
+    x = x > -700 ? x : -700;
+    int64_t power = (int64_t)(x * 1.4426950408889634 + (x < 0 ? -0.5 : 0.5));
+    double rest = x - (double)power * 6.93147180369123816490e-01 - (double)power * 1.90821492927058770002e-10;
+    double sum = 1.0;
+    for (int i = 14; i > 0; i--)
+        sum = 1.0 + sum * rest / i;
+    uint64_t bits = (uint64_t)(1023 + power) << 52;
+    double scale;
+    memcpy(&scale, &bits, 8);
+    return sum * scale;
+}
+
+/* The chance of any logit between two places of a table, from below and from above: what decides most lots. */
+typedef struct {
+    double low, high;
+} Chances;
+
+static Chances chances_of[PLACES + 2];
+
+static void fill_chances(void)
+{
+    double slack = 1e-9; /* more than rounding comes to */
+    for (int i = 0; i <= PLACES + 1; i++) {
+        double from = (double)(i - 1) / PER_UNIT - REACH, to = from + 1.0 / PER_UNIT;
+        chances_of[i].low = i == 0 ? 0.0 : (1 - slack) / (1 + exponential(-from));
+        chances_of[i].high = i == PLACES + 1 ? 1.0 : (1 + slack) / (1 + exponential(-to));
+    }
+}
+
+static inline Chances chances_near(double logit)
+{
+    double place = (logit + REACH) * PER_UNIT;
+    if (!(place >= 0.0))
+        return place < 0.0 ? chances_of[0] : (Chances){0.0, 1.0};
+    return chances_of[place < PLACES ? 1 + (int)place : PLACES + 1];
+}
+
+typedef struct {
+    Py_ssize_t n_draws, n_documents, n_topics, n_owners, n_steps, n_slopes;
+    const double *lot;      /* [draw, document] */
+    const float *shared;    /* [step, draw, document] */
+    const double *effect;   /* [step, slope, draw, topic] */
+    const float *feature;   /* [slope, document] */
+    const double *sharper;  /* [step, document] */
+    const double *drift;    /* [draw, topic] */
+    const double *distance; /* [document] */
+    const double *of_owner; /* [draw, owner] */
+    const double *inside;   /* [document] */
+    const int64_t *topic, *owner, *level; /* [document], [document], [step] */
+    int16_t *drawn;                       /* [draw, document] */
+} LevelDraws;
+
+/* The logits of some documents of one topic, from one up to another. */
+static void fill_logits(const LevelDraws *s, Py_ssize_t step, Py_ssize_t draw, Py_ssize_t from, Py_ssize_t to,
+                        double *logit)
+{
+    const float *shared = s->shared + (step * s->n_draws + draw) * s->n_documents;
+    const double *sharper = s->sharper + step * s->n_documents;
+    int64_t topic = s->topic[from];
+    for (Py_ssize_t i = from; i < to; i++)
+        logit[i] = (double)shared[i];
+    for (Py_ssize_t k = 0; k < s->n_slopes; k++) {
+        double effect = s->effect[((step * s->n_slopes + k) * s->n_draws + draw) * s->n_topics + topic];
+        const float *feature = s->feature + k * s->n_documents;
+        for (Py_ssize_t i = from; i < to; i++)
+            logit[i] += effect * (double)feature[i];
+    }
+    for (Py_ssize_t i = from; i < to; i++)
+        logit[i] += sharper[i];
+    if (step == 0) {
+        double drift = s->drift[draw * s->n_topics + topic];
+        const double *of_owner = s->of_owner + draw * s->n_owners;
+        for (Py_ssize_t i = from; i < to; i++)
+            logit[i] += drift * s->distance[i] + of_owner[s->owner[i]];
+    }
+}
+
+/* Whether a lot is below the chance of being at a step or above, where the table does not say. */
+static int is_reached(const LevelDraws *s, Py_ssize_t step, Py_ssize_t i, double lot, const double *logit)
+{
+    double chance = s->inside[i];
+    for (Py_ssize_t before = 0; before <= step; before++)
+        chance *= 1.0 / (exponential(-logit[before * s->n_documents + i]) + 1.0);
+    return lot < chance;
+}
+
+/* Who is not at one step is at no further one, so that only the others are looked at again. */
+static void draw_all(const LevelDraws *s, int32_t *reached, Chances *chances, double *logit)
+{
+    for (Py_ssize_t draw = 0; draw < s->n_draws; draw++) {
+        const double *lot = s->lot + draw * s->n_documents;
+        int16_t *drawn = s->drawn + draw * s->n_documents;
+        Py_ssize_t n = s->n_documents;
+        for (Py_ssize_t i = 0; i < n; i++) {
+            reached[i] = (int32_t)i;
+            chances[i] = (Chances){s->inside[i], s->inside[i]};
+            drawn[i] = 0;
+        }
+        for (Py_ssize_t step = 0; step < s->n_steps; step++) {
+            double *here = logit + step * s->n_documents;
+            for (Py_ssize_t from = 0, to; from < s->n_documents; from = to) {
+                for (to = from + 1; to < s->n_documents && s->topic[to] == s->topic[from]; to++)
+                    ;
+                fill_logits(s, step, draw, from, to, here);
+            }
+            Py_ssize_t left = 0;
+            for (Py_ssize_t j = 0; j < n; j++) {
+                int32_t i = reached[j];
+                Chances near = chances_near(here[i]);
+                near.low *= chances[j].low;
+                near.high *= chances[j].high;
+                int hit = lot[i] < near.low, may_hit = lot[i] < near.high;
+                if (hit != may_hit)
+                    hit = is_reached(s, step, i, lot[i], logit);
+                reached[left] = i; /* no branch, for none could be foreseen */
+                chances[left] = near;
+                drawn[i] = (int16_t)(drawn[i] + hit * (s->level[step] - drawn[i]));
+                left += hit;
+            }
+            n = left;
+        }
+    }
+}
+
+enum { LOTS, SHARED, EFFECTS, FEATURES, SHARPER, DRIFTS, DISTANCES, OF_OWNERS, INSIDE, TOPIC_OF, OWNER_OF, LEVELS_OF,
+       DRAWN, DRAW_BUFFERS };
+
+static PyObject *draw_levels(PyObject *module, PyObject *args)
+{
+    LevelDraws s;
+    Py_buffer b[DRAW_BUFFERS];
+    if (!PyArg_ParseTuple(args, "nny*y*y*y*y*y*y*y*y*y*y*y*w*", &s.n_topics, &s.n_owners, &b[LOTS], &b[SHARED],
+                          &b[EFFECTS], &b[FEATURES], &b[SHARPER], &b[DRIFTS], &b[DISTANCES], &b[OF_OWNERS], &b[INSIDE],
+                          &b[TOPIC_OF], &b[OWNER_OF], &b[LEVELS_OF], &b[DRAWN]))
+        return NULL;
+    PyObject *answer = NULL;
+    Py_ssize_t n = b[TOPIC_OF].len / 8, most = INT32_MAX;
+    s.n_documents = n;
+    s.n_draws = n ? b[DRAWN].len / 2 / n : 0;
+    s.n_steps = b[LEVELS_OF].len / 8;
+    s.n_slopes = n ? b[FEATURES].len / 4 / n : 0;
+    if (n > most || s.n_draws > most || s.n_topics < 0 || s.n_topics > most || s.n_owners < 0 || s.n_owners > most ||
+        s.n_steps > 64 || s.n_slopes > 64) {
+        PyErr_SetString(PyExc_ValueError, "too many draws or documents");
+        goto done;
+    }
+    Py_ssize_t cells = s.n_draws * n, by_topic = s.n_draws * s.n_topics;
+    if (!has_size(&b[LOTS], cells, 8) || !has_size(&b[SHARED], cells, 4 * s.n_steps) ||
+        !has_size(&b[EFFECTS], by_topic, 8 * s.n_steps * s.n_slopes) || !has_size(&b[FEATURES], n, 4 * s.n_slopes) ||
+        !has_size(&b[SHARPER], n, 8 * s.n_steps) || !has_size(&b[DRIFTS], by_topic, 8) ||
+        !has_size(&b[DISTANCES], n, 8) || !has_size(&b[OF_OWNERS], s.n_draws * s.n_owners, 8) ||
+        !has_size(&b[INSIDE], n, 8) || !has_size(&b[TOPIC_OF], n, 8) || !has_size(&b[OWNER_OF], n, 8) ||
+        !has_size(&b[LEVELS_OF], s.n_steps, 8) || !has_size(&b[DRAWN], cells, 2))
+        goto done;
+    s.lot = b[LOTS].buf;
+    s.shared = b[SHARED].buf;
+    s.effect = b[EFFECTS].buf;
+    s.feature = b[FEATURES].buf;
+    s.sharper = b[SHARPER].buf;
+    s.drift = b[DRIFTS].buf;
+    s.distance = b[DISTANCES].buf;
+    s.of_owner = b[OF_OWNERS].buf;
+    s.inside = b[INSIDE].buf;
+    s.topic = b[TOPIC_OF].buf;
+    s.owner = b[OWNER_OF].buf;
+    s.level = b[LEVELS_OF].buf;
+    s.drawn = b[DRAWN].buf;
+    int sound = 1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        sound &= s.topic[i] >= 0 && s.topic[i] < s.n_topics && s.owner[i] >= 0 && s.owner[i] < s.n_owners;
+    if (!sound) {
+        PyErr_SetString(PyExc_ValueError, "no such topic or run");
+        goto done;
+    }
+    int32_t *reached = allocated((size_t)n, sizeof *reached);
+    Chances *chances = allocated((size_t)n, sizeof *chances);
+    double *logit = allocated((size_t)(n * s.n_steps), sizeof *logit);
+    if (reached && chances && logit) {
+        Py_BEGIN_ALLOW_THREADS
+        draw_all(&s, reached, chances, logit);
+        Py_END_ALLOW_THREADS
+        answer = Py_NewRef(Py_None);
+    } else
+        PyErr_NoMemory();
+    free(reached);
+    free(chances);
+    free(logit);
+done:
+    for (int i = 0; i < DRAW_BUFFERS; i++)
+        PyBuffer_Release(&b[i]);
+    return answer;
+}
+
+/* -- differences in average precision ---------------------------------------------------------------------------- */
 
 enum { KNOWN = 1, OPEN = 2 }; /* what a place holds: a relevant document, or an unjudged one */
 
 /* Rankings of some topics, and pairs of them; what is prepared for each row has a place a rank, and one past the last,
- * for documents that the row does not have. */
+ * for documents that the row does not have. A row is a ranking as it is, or in an extreme order of its ties; then there
+ * are more rows than rankings, and each is of the ranking of its number, counted round. */
 typedef struct {
-    Py_ssize_t n_rows, depth, n_documents, n_pairs;
-    const int16_t *rank;  /* [row, document]: from 1, 0 where not retrieved */
-    const int32_t *place; /* [row, rank]: the document there */
-    const uint8_t *holds; /* [row, rank] */
-    const double *R;      /* [row] */
-    const int64_t *a, *b, *unjudged; /* [pair]: two rows, and how many documents may yet turn out relevant */
-    double *bound;                   /* [pair] */
-    double *known, *open; /* [row, rank]: the sum of min(1/rank, 1/other rank) over the others of a kind */
-    double *fewest;       /* [row, m]: the least sum of precisions with m unjudged documents relevant */
-    double *sum, *high;   /* [row]: the sum of precisions, and the greatest AP */
-    int32_t *open_at;     /* [row, i]: ranks of unjudged documents */
-    Py_ssize_t *n_open;   /* [row] */
-} PrecisionBounds;
+    Py_ssize_t n_rankings, n_rows, depth, n_documents, n_pairs;
+    const int16_t *rank;  /* [ranking, document]: from 1, 0 where not retrieved */
+    const int32_t *place; /* [ranking, rank]: the document there */
+    const uint8_t *holds; /* [ranking, rank] */
+    const double *R;      /* [ranking] */
+    const uint64_t *group; /* [ranking, rank]: a mark of the tie group, 0 where there is none; NULL: no ties */
+    const int32_t *at;     /* [row, rank]: which rank, from 0, the document there counts as having */
+    Py_ssize_t at_step;    /* 0 where all rows are rankings as they are */
+    const uint8_t *sorted; /* [row, rank]: what stands there in the extreme order */
+    const int64_t *a, *b;  /* [pair]: two rows, */
+    const int64_t *others; /* and how many documents may turn out relevant: all unjudged ones, or those of neither row */
+    double *result;        /* [end, pair], or [pair] */
+    double *inverse;       /* [rank]: one over it */
+    double *known, *open;  /* [row, rank]: the sum of min(1/rank, 1/other rank) over the others of a kind */
+    double *fewest;        /* [row, m]: the least sum of precisions with m unjudged documents relevant */
+    double *sum, *high;    /* [row]: the sum of precisions, and the greatest AP */
+    int32_t *open_at;      /* [row, i]: ranks of unjudged documents */
+    Py_ssize_t *n_open;    /* [row] */
+    double *gain, *in_both; /* room to work on a pair */
+    int32_t *counts, *in_a, *in_b; /* by rank, which rank the document of a place of the other row has in this one */
+} Precisions;
 
 /* counts[t] documents of rank t + 1 become sums[t] = sum over them of min(1 / (t + 1), 1 / rank). */
-static void sums_of_minima(const int32_t *counts, Py_ssize_t depth, double *sums)
+static void sums_of_minima(const int32_t *counts, Py_ssize_t depth, const double *inverse, double *sums)
 {
     double deeper = 0.0;
     for (Py_ssize_t t = depth - 1; t >= 0; t--) {
         sums[t] = deeper;
-        deeper += counts[t] / (double)(t + 1);
+        deeper += counts[t] * inverse[t];
     }
     int64_t count = 0;
     for (Py_ssize_t t = 0; t < depth; t++) {
         count += counts[t];
-        sums[t] += count / (double)(t + 1);
+        sums[t] += count * inverse[t];
     }
     sums[depth] = 0.0;
 }
 
-static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *counts)
+static void list_open(const Precisions *p, Py_ssize_t ranking)
 {
-    Py_ssize_t depth = p->depth, n = 0, n_known = 0;
-    const uint8_t *holds = p->holds + row * depth;
-    double *known = p->known + row * (depth + 1), *fewest = p->fewest + row * (depth + 1);
-    int32_t *open_at = p->open_at + row * depth;
-    for (int kind = KNOWN; kind <= OPEN; kind++) {
-        for (Py_ssize_t t = 0; t < depth; t++)
-            counts[t] = holds[t] == kind;
-        sums_of_minima(counts, depth, kind == KNOWN ? known : p->open + row * (depth + 1));
-    }
+    Py_ssize_t n = 0;
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (p->holds[ranking * p->depth + t] == OPEN)
+            p->open_at[ranking * p->depth + n++] = (int32_t)t;
+    p->n_open[ranking] = n;
+}
+
+/* How many documents of a kind have each rank, and what the sum of their precisions is. */
+static double count_ranks(const Precisions *p, const uint8_t *holds, const int32_t *at, int kind)
+{
+    memset(p->counts, 0, (size_t)p->depth * sizeof *p->counts);
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (holds[t] == kind)
+            p->counts[at[t]]++;
     double sum = 0.0;
-    for (Py_ssize_t t = 0; t < depth; t++) {
-        if (holds[t] == KNOWN)
-            sum += ++n_known / (double)(t + 1);
-        else if (holds[t] == OPEN)
-            open_at[n++] = (int32_t)t;
+    int64_t above = 0;
+    for (Py_ssize_t t = 0; t < p->depth; t++) {
+        int64_t n = p->counts[t];
+        sum += (double)(above * n + n * (n + 1) / 2) * p->inverse[t];
+        above += n;
     }
-    p->sum[row] = sum;
-    p->n_open[row] = n;
+    return sum;
+}
+
+static void prepare_row(const Precisions *p, Py_ssize_t row)
+{
+    Py_ssize_t depth = p->depth, ranking = row % p->n_rankings, n_known = 0;
+    const uint8_t *holds = p->holds + ranking * depth, *sorted = p->sorted + row * depth;
+    const int32_t *at = p->at + row * p->at_step;
+    const double *inverse = p->inverse;
+    double *known = p->known + row * (depth + 1), *fewest = p->fewest + row * (depth + 1);
+    count_ranks(p, holds, at, OPEN);
+    sums_of_minima(p->counts, depth, inverse, p->open + row * (depth + 1));
+    p->sum[row] = count_ranks(p, holds, at, KNOWN);
+    sums_of_minima(p->counts, depth, inverse, known);
     /* The m shallowest unjudged documents relevant: each has its own precision, and adds to those below it. */
-    double R = p->R[row], high = R > 0 ? sum / R : 0.0, most = sum;
+    double *below_or_at = p->in_both, sum = 0.0;
+    for (Py_ssize_t t = 0; t < depth; t++) {
+        p->counts[t] = sorted[t] == KNOWN;
+        sum += p->counts[t] ? ++n_known * inverse[t] : 0.0;
+    }
+    sums_of_minima(p->counts, depth, inverse, below_or_at);
+    double R = p->R[ranking], high = R > 0 ? sum / R : 0.0, most = sum;
     Py_ssize_t above = 0, n_above = 0, m = 0;
     for (Py_ssize_t t = 0; t < depth; t++) {
-        if (holds[t] == KNOWN)
+        if (sorted[t] == KNOWN)
             n_above++;
-        if (holds[t]) {
+        if (sorted[t]) {
             above++;
-            if (holds[t] == OPEN) {
-                most += above / (double)(t + 1) + (known[t] - n_above / (double)(t + 1));
+            if (sorted[t] == OPEN) {
+                most += above * inverse[t] + (below_or_at[t] - n_above * inverse[t]);
                 m++;
                 if (most / (R + m) > high)
                     high = most / (R + m);
@@ -1499,14 +1746,14 @@ static void prepare_row(const PrecisionBounds *p, Py_ssize_t row, int32_t *count
     m = 0;
     fewest[0] = least;
     for (Py_ssize_t t = depth - 1; t >= 0; t--) {
-        if (holds[t] == KNOWN)
+        if (sorted[t] == KNOWN)
             n_known--;
-        if (holds[t] == OPEN) {
-            least += (n_known + 1) / (double)(t + 1) + below;
+        if (sorted[t] == OPEN) {
+            least += (n_known + 1) * inverse[t] + below;
             fewest[++m] = least;
         }
-        if (holds[t])
-            below += 1 / (double)(t + 1);
+        if (sorted[t])
+            below += inverse[t];
     }
 }
 
@@ -1530,78 +1777,139 @@ static double greatest_ratio(double base, double divisor, double *gain, Py_ssize
     }
 }
 
-/* The most that A - B can be, as `greatest_of_minima` and the ranges of the two say. The last four are room to work. */
-static double pair_bound(const PrecisionBounds *p, Py_ssize_t i, double *gain, double *in_both, int32_t *counts,
-                         int32_t *rank_in_b)
+/* Which rank, from 0, the two rows of a pair give each other's unjudged documents, by the place of these in their own
+ * ranking; one past the last where they lack them. And how many they share. Pairs come by their first row, whose table
+ * then is at hand. */
+static Py_ssize_t find_open(const Precisions *p, Py_ssize_t a, Py_ssize_t b)
 {
-    Py_ssize_t depth = p->depth, both = 0, a = p->a[i], b = p->b[i];
-    const int16_t *ranks_a = p->rank + a * p->n_documents, *ranks_b = p->rank + b * p->n_documents;
-    const double *known_a = p->known + a * (depth + 1), *known_b = p->known + b * (depth + 1);
-    const double *open_a = p->open + a * (depth + 1), *fewest = p->fewest + b * (depth + 1);
-    const int32_t *at_a = p->open_at + a * depth, *at_b = p->open_at + b * depth;
-    Py_ssize_t n = p->n_open[a];
-    memset(counts, 0, (size_t)depth * sizeof *counts);
-    for (Py_ssize_t j = 0; j < n; j++) {
-        int32_t t = at_a[j], r = ranks_b[p->place[a * depth + t]] - 1;
-        if (r < 0 || r >= depth)
-            r = (int32_t)depth;
-        else {
-            counts[r > t ? r : t]++;
+    Py_ssize_t ranking_a = a % p->n_rankings, ranking_b = b % p->n_rankings, both = 0;
+    const int32_t *open = p->open_at + ranking_b * p->depth, *place = p->place + ranking_b * p->depth;
+    const int32_t *at_a = p->at + a * p->at_step, *at_b = p->at + b * p->at_step, depth = (int32_t)p->depth;
+    const int16_t *rank = p->rank + ranking_a * p->n_documents;
+    for (int32_t t = 0; t < depth; t++)
+        p->in_b[t] = depth;
+    for (Py_ssize_t j = 0; j < p->n_open[ranking_b]; j++) {
+        int32_t t = open[j], r = rank[place[t]] - 1;
+        p->in_a[t] = depth;
+        if (r >= 0 && r < depth) {
+            p->in_a[t] = at_a[r];
+            p->in_b[r] = at_b[t];
             both++;
         }
-        rank_in_b[j] = r;
     }
-    sums_of_minima(counts, depth, in_both);
-    double base = p->sum[a] - p->sum[b], R = p->R[b], more = base;
+    return both;
+}
+
+/* Whether two rows have a tie group in the same places with the same documents: then it is the same for both, in any
+ * order. */
+static int share_a_group(const Precisions *p, Py_ssize_t a, Py_ssize_t b)
+{
+    if (p->group == NULL)
+        return 0;
+    const uint64_t *in_a = p->group + a % p->n_rankings * p->depth, *in_b = p->group + b % p->n_rankings * p->depth;
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (in_a[t] && in_a[t] == in_b[t])
+            return 1;
+    return 0;
+}
+
+/* The most that A - B can be, as `greatest_of_minima` and the ranges of the two say. */
+static double pair_bound(const Precisions *p, Py_ssize_t a, Py_ssize_t b, const int32_t *in_b, const int32_t *in_a,
+                         Py_ssize_t both, int64_t unjudged)
+{
+    Py_ssize_t depth = p->depth, ranking_a = a % p->n_rankings, ranking_b = b % p->n_rankings;
+    Py_ssize_t n = p->n_open[ranking_a], n_b = p->n_open[ranking_b];
+    const double *known_a = p->known + a * (depth + 1), *known_b = p->known + b * (depth + 1);
+    const double *sums_a = p->open + a * (depth + 1), *fewest = p->fewest + b * (depth + 1);
+    const double *inverse = p->inverse, *in_both = p->in_both;
+    const int32_t *open_a = p->open_at + ranking_a * depth, *open_b = p->open_at + ranking_b * depth;
+    const int32_t *at_a = p->at + a * p->at_step, *at_b = p->at + b * p->at_step;
+    double *gain = p->gain, base = p->sum[a] - p->sum[b], R = p->R[ranking_b], more = base;
     for (Py_ssize_t j = 0; j < n; j++) {
-        int32_t t = at_a[j], r = rank_in_b[j];
-        double own = 1 / (double)(t + 1) - (r < depth ? 1 / (double)(r + 1) : 0.0);
-        double others = open_a[t] - in_both[r > t ? r : t] - (own > 0 ? own : 0.0);
+        int32_t t = at_a[open_a[j]], r = in_b[open_a[j]];
+        double own = inverse[t] - inverse[r];
+        double others = sums_a[t] - in_both[r > t ? r : t] - (own > 0 ? own : 0.0);
         gain[j] = known_a[t] - known_b[r] + own + (others > 0 ? others : 0.0) / 2;
-        more += gain[j] > 0 ? gain[j] : 0.0;
     }
-    Py_ssize_t together = n + p->n_open[b] - both;
+    for (Py_ssize_t j = 0; j < n && more < 0; j++)
+        more += gain[j] > 0 ? gain[j] : 0.0;
+    Py_ssize_t together = n + n_b - both;
     double greatest;
     if (more >= 0)
         greatest = greatest_ratio(base, R, gain, n, base > 0 && R > 0 ? base / R : 0.0);
     else { /* B is ahead however one judges: all that is relevant brings the ratio nearer to 0 */
-        for (Py_ssize_t j = 0; j < p->n_open[b]; j++) {
-            int32_t t = at_b[j], r = ranks_a[p->place[b * depth + t]] - 1;
-            if (r < 0 || r >= depth)
-                gain[n++] = -known_b[t] - 1 / (double)(t + 1);
-        }
-        double divisor = R + (p->unjudged[i] > together ? p->unjudged[i] - together : 0);
+        for (Py_ssize_t j = 0; j < n_b; j++)
+            if (in_a[open_b[j]] == depth)
+                gain[n++] = -known_b[at_b[open_b[j]]] - inverse[at_b[open_b[j]]];
+        double divisor = R + (unjudged > together ? unjudged - together : 0);
         greatest = greatest_ratio(base, divisor, gain, n, base / divisor);
     }
-    double apart = R + (p->unjudged[i] > p->n_open[b] ? p->unjudged[i] - p->n_open[b] : 0), low = 0.0;
+    double apart = R + (unjudged > n_b ? unjudged - n_b : 0), low = 0.0;
     if (R > 0) {
         low = fewest[0] / apart;
         if (p->high[a] - low < greatest)
-            for (Py_ssize_t m = 1; m <= p->n_open[b]; m++)
-                if (fewest[m] / (apart + m) < low)
+            for (Py_ssize_t m = 1; m <= n_b; m++)
+                if (fewest[m] < low * (apart + m))
                     low = fewest[m] / (apart + m);
     }
     return p->high[a] - low < greatest ? p->high[a] - low : greatest;
 }
 
+/* The most that A - B can be, and the most that B - A can be; nan where they share a tie group. */
+static void bound_pair(const Precisions *p, Py_ssize_t i)
+{
+    Py_ssize_t a = p->a[i], b = p->b[i], both = find_open(p, a, b);
+    const int32_t *at = p->at + a * p->at_step;
+    memset(p->counts, 0, (size_t)p->depth * sizeof *p->counts);
+    for (Py_ssize_t t = 0; t < p->depth; t++)
+        if (p->in_b[t] < p->depth)
+            p->counts[p->in_b[t] > at[t] ? p->in_b[t] : at[t]]++;
+    sums_of_minima(p->counts, p->depth, p->inverse, p->in_both);
+    int alike = share_a_group(p, a, b);
+    p->result[i] = alike ? (double)NAN : pair_bound(p, a, b, p->in_b, p->in_a, both, p->others[i]);
+    p->result[p->n_pairs + i] = alike ? (double)NAN : pair_bound(p, b, a, p->in_a, p->in_b, both, p->others[i]);
+}
+
+/* What A - B is if all that A has above B is relevant, and what neither has all relevant, or not at all. */
+static void witness_pair(const Precisions *p, Py_ssize_t i)
+{
+    Py_ssize_t depth = p->depth, a = p->a[i], b = p->b[i], n_a = 0, n_b = 0, n = 0;
+    const uint8_t *holds_a = p->holds + a * depth, *holds_b = p->holds + b * depth;
+    double difference = 0.0;
+    find_open(p, a, b);
+    for (Py_ssize_t t = 0; t < depth; t++) {
+        int above = holds_a[t] == OPEN && p->in_b[t] > t;
+        n += above;
+        if (above || holds_a[t] == KNOWN)
+            difference += ++n_a * p->inverse[t];
+        if (holds_b[t] == KNOWN || (holds_b[t] == OPEN && p->in_a[t] < t))
+            difference -= ++n_b * p->inverse[t];
+    }
+    double R = p->R[a] + n;
+    p->result[i] = R > 0 ? difference / (difference < 0 ? R + p->others[i] : R) : 0.0;
+}
+
 /* Whether all that is an index points to something. */
-static int has_rows(const PrecisionBounds *p)
+static int has_rows(const Precisions *p)
 {
     for (Py_ssize_t i = 0; i < p->n_pairs; i++)
         if (p->a[i] < 0 || p->a[i] >= p->n_rows || p->b[i] < 0 || p->b[i] >= p->n_rows)
             return 0;
-    for (Py_ssize_t i = 0; i < p->n_rows * p->depth; i++)
+    for (Py_ssize_t i = 0; i < p->n_rankings * p->depth; i++)
         if (p->holds[i] == OPEN && (p->place[i] < 0 || p->place[i] >= p->n_documents))
+            return 0;
+    for (Py_ssize_t i = 0; p->at_step && i < p->n_rows * p->depth; i++)
+        if (p->at[i] < 0 || p->at[i] >= p->depth)
             return 0;
     return 1;
 }
 
 /* 0 where there is no memory. */
-static int bound_pairs(PrecisionBounds *p)
+static int look_at_pairs(Precisions *p, int witnesses)
 {
     size_t rows = (size_t)p->n_rows, depth = (size_t)p->depth;
-    double *sums = allocated(3 * rows * (depth + 1) + 2 * rows + 3 * depth + 1, sizeof *sums);
-    int32_t *ranks = allocated(rows * depth + 2 * depth, sizeof *ranks);
+    double *sums = allocated(3 * rows * (depth + 1) + 2 * rows + 4 * depth + 2, sizeof *sums);
+    int32_t *ranks = allocated(rows * depth + 4 * depth, sizeof *ranks);
     p->n_open = allocated(rows, sizeof *p->n_open);
     int fits = sums && ranks && p->n_open;
     if (fits) {
@@ -1610,13 +1918,26 @@ static int bound_pairs(PrecisionBounds *p)
         p->fewest = p->open + rows * (depth + 1);
         p->sum = p->fewest + rows * (depth + 1);
         p->high = p->sum + rows;
-        double *gain = p->high + rows, *in_both = gain + 2 * depth;
+        p->inverse = p->high + rows;
+        p->in_both = p->inverse + depth + 1;
+        p->gain = p->in_both + depth + 1;
         p->open_at = ranks;
-        int32_t *counts = ranks + rows * depth, *rank_in_b = counts + depth;
-        for (Py_ssize_t row = 0; row < p->n_rows; row++)
-            prepare_row(p, row, counts);
+        p->counts = ranks + rows * depth;
+        p->in_a = p->counts + depth;
+        p->in_b = p->in_a + depth;
+        for (size_t t = 0; t < depth; t++)
+            p->inverse[t] = 1 / (double)(t + 1);
+        p->inverse[depth] = 0.0;
+        int32_t *as_they_are = p->in_b + depth;
+        for (size_t t = 0; t < depth; t++)
+            as_they_are[t] = (int32_t)t;
+        p->at = p->at_step ? p->at : as_they_are;
+        for (Py_ssize_t ranking = 0; ranking < p->n_rankings; ranking++)
+            list_open(p, ranking);
+        for (Py_ssize_t row = 0; row < p->n_rows && !witnesses; row++)
+            prepare_row(p, row);
         for (Py_ssize_t i = 0; i < p->n_pairs; i++)
-            p->bound[i] = pair_bound(p, i, gain, in_both, counts, rank_in_b);
+            (witnesses ? witness_pair : bound_pair)(p, i);
     }
     free(sums);
     free(ranks);
@@ -1624,40 +1945,48 @@ static int bound_pairs(PrecisionBounds *p)
     return fits;
 }
 
-static PyObject *precision_bounds(PyObject *module, PyObject *args)
+static PyObject *precision_pairs(PyObject *module, PyObject *args)
 {
-    PrecisionBounds p;
-    Py_buffer rank, place, holds, R, a, b, unjudged, bound;
-    if (!PyArg_ParseTuple(args, "ny*y*y*y*y*y*y*w*", &p.n_documents, &rank, &place, &holds, &R, &a, &b, &unjudged,
-                          &bound))
+    Precisions p;
+    Py_buffer rank, place, holds, R, group, at, sorted, a, b, others, result;
+    int witnesses;
+    if (!PyArg_ParseTuple(args, "pny*y*y*y*y*y*y*y*y*y*w*", &witnesses, &p.n_documents, &rank, &place, &holds, &R,
+                          &group, &at, &sorted, &a, &b, &others, &result))
         return NULL;
     PyObject *answer = NULL;
-    p.n_rows = R.len / 8;
+    p.n_rankings = R.len / 8;
     p.n_pairs = a.len / 8;
-    p.depth = p.n_rows ? holds.len / p.n_rows : 0;
+    p.depth = p.n_rankings ? holds.len / p.n_rankings : 0;
+    p.at_step = at.len ? p.depth : 0;
+    p.n_rows = p.at_step ? at.len / 4 / p.depth : p.n_rankings;
     if (p.n_documents < 1 || p.n_documents > PY_SSIZE_T_MAX / 2 || p.depth > INT16_MAX) {
         PyErr_SetString(PyExc_ValueError, "no documents, or too many");
         goto done;
     }
-    if (!has_size(&rank, p.n_rows, 2 * p.n_documents) || !has_size(&holds, p.n_rows, p.depth) ||
-        !has_size(&place, p.n_rows, 4 * p.depth) || !has_size(&R, p.n_rows, 8) || !has_size(&a, p.n_pairs, 8) ||
-        !has_size(&b, p.n_pairs, 8) || !has_size(&unjudged, p.n_pairs, 8) || !has_size(&bound, p.n_pairs, 8))
+    if (!has_size(&rank, p.n_rankings, 2 * p.n_documents) || !has_size(&holds, p.n_rankings, p.depth) ||
+        !has_size(&place, p.n_rankings, 4 * p.depth) || !has_size(&R, p.n_rankings, 8) ||
+        (group.len && !has_size(&group, p.n_rankings, 8 * p.depth)) || !has_size(&at, p.n_rows, 4 * p.at_step) ||
+        !has_size(&sorted, p.n_rows, p.depth) || !has_size(&a, p.n_pairs, 8) || !has_size(&b, p.n_pairs, 8) || !has_size(&others, p.n_pairs, 8) ||
+        !has_size(&result, p.n_pairs, witnesses ? 8 : 16))
         goto done;
     p.rank = rank.buf;
     p.place = place.buf;
     p.holds = holds.buf;
     p.R = R.buf;
+    p.group = group.len ? group.buf : NULL;
+    p.at = at.buf;
+    p.sorted = sorted.buf;
     p.a = a.buf;
     p.b = b.buf;
-    p.unjudged = unjudged.buf;
-    p.bound = bound.buf;
+    p.others = others.buf;
+    p.result = result.buf;
     if (!has_rows(&p)) {
         PyErr_SetString(PyExc_ValueError, "no such rows or documents");
         goto done;
     }
     int fits;
     Py_BEGIN_ALLOW_THREADS
-    fits = bound_pairs(&p);
+    fits = look_at_pairs(&p, witnesses);
     Py_END_ALLOW_THREADS
     answer = fits ? Py_NewRef(Py_None) : PyErr_NoMemory();
 done:
@@ -1665,10 +1994,13 @@ done:
     PyBuffer_Release(&place);
     PyBuffer_Release(&holds);
     PyBuffer_Release(&R);
+    PyBuffer_Release(&group);
+    PyBuffer_Release(&at);
+    PyBuffer_Release(&sorted);
     PyBuffer_Release(&a);
     PyBuffer_Release(&b);
-    PyBuffer_Release(&unjudged);
-    PyBuffer_Release(&bound);
+    PyBuffer_Release(&others);
+    PyBuffer_Release(&result);
     return answer;
 }
 
@@ -1686,7 +2018,8 @@ static PyMethodDef methods[] = {
     {"rank_rows", rank_rows, METH_VARARGS, "Rows in order of topic and score, with what is known of each."},
     {"place_sums", place_sums, METH_VARARGS, "Sums over the places of each topic, many draws side by side."},
     {"count_levels", count_levels, METH_VARARGS, "How many documents of each topic have each level, by draw."},
-    {"precision_bounds", precision_bounds, METH_VARARGS, "The most that one AP can be above another, for many pairs."},
+    {"draw_levels", draw_levels, METH_VARARGS, "Levels of documents in many draws, from lots and logits."},
+    {"precision_pairs", precision_pairs, METH_VARARGS, "How far APs can be apart, or are in one judging; many pairs."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -1698,5 +2031,6 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__kernel(void)
 {
+    fill_chances();
     return PyModuleDef_Init(&definition);
 }

@@ -27,7 +27,9 @@ from fathoms.data.qrels import read_qrels
 from fathoms.data.simulate import simulate
 from fathoms.evidence.align import rank
 from fathoms.evidence.order import Precision, Ties
+from fathoms.evidence.pairs import RankingBlock
 from fathoms.evidence.universe import UnjudgedKeys, union_counts
+from fathoms.pairs.differences import plain_witness
 from tests.fuzz.compiled_kernel import try_one
 from tests.support.kernels import both, content, numpy_alone, same
 
@@ -226,8 +228,37 @@ def test_levels_are_counted(documents: list[tuple[int, list[int]]]) -> None:
     assert counts is not None
     for cell in np.ndindex(counts.shape):
         draw, topic, level = cell
-        expected = sum(of == topic and drawn[draw] == level for of, drawn in documents) if level else 0
-        assert counts[cell] == expected
+        assert counts[cell] == sum(of == topic and drawn[draw] == level for of, drawn in documents)
+
+
+@needs_kernel
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4), st.sampled_from([0.5, 5.0, 30.0, 800.0]))
+def test_levels_are_drawn(seed: int, steps: int, draws: int, width: float) -> None:
+    """By the rule itself: a document is at each step whose chance is above its lot."""
+    rng, n, topics, slopes = np.random.default_rng(seed), 40, 3, 2
+    topic, owner = np.sort(rng.integers(0, topics, n)), rng.integers(0, 2, n)
+    lots, shared = rng.random((draws, n)), rng.normal(0, width, (steps, draws, n)).astype(np.float32)
+    effects, features = rng.normal(size=(steps, slopes, draws, topics)), rng.random((slopes, n), dtype=np.float32)
+    sharper, drifts, distances = rng.normal(size=(steps, n)), rng.normal(size=(draws, topics)), rng.random(n)
+    of_owners, inside = rng.normal(size=(draws, 2)), rng.choice([1.0, 0.7, 0.0], n)
+    numbers = [*range(1, steps + 1)]
+    drawn = kernel.draw_levels(
+        lots, shared, effects, features, sharper, drifts, distances, of_owners, inside, topic, owner, numbers
+    )
+    assert drawn is not None
+    for draw, document in np.ndindex(drawn.shape):
+        chance, level = inside[document], 0
+        for step in range(steps):
+            logit = shared[step, draw, document] + sharper[step, document]
+            logit += effects[step, :, draw, topic[document]] @ features[:, document]
+            if step == 0:
+                logit += drifts[draw, topic[document]] * distances[document] + of_owners[draw, owner[document]]
+            chance /= 1 + np.exp(-max(float(logit), -700.0))
+            if lots[draw, document] >= chance:
+                break
+            level = step + 1
+        assert drawn[draw, document] == level
 
 
 @needs_kernel
@@ -247,12 +278,41 @@ def test_bounds_of_pairs(seed: int, depth: int, more: int, pool_depth: int, othe
         assert ours[2] == theirs[2]
 
 
+@needs_kernel
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 30), st.integers(1, 3), st.sampled_from([0, 7]))
+def test_witnesses_of_pairs(seed: int, depth: int, more: int, pool_depth: int, others: int) -> None:
+    world = simulate(systems=4, n_topics=3, n_docs=depth + more, depth=depth, pool_depth=pool_depth, seed=seed)
+    experiment = fm.Experiment(world.qrels, world.runs, workers=1)
+    block = RankingBlock.of(experiment.documents(), experiment.qrels, np.arange(3))
+    a, b = (block.rows_of(np.array(runs)).ravel() for runs in np.triu_indices(4, 1))
+    unseen = np.full(len(a), others)
+    measure = fm.parse_measure("AP")
+    found = measure.of_pairs(block, a, b, unseen, witnesses=True)
+    assert found == pytest.approx(plain_witness(measure, block, a, b, block.width, unseen, None), abs=1e-12)
+
+
 # -- nothing is believed -----------------------------------------------------------------------------------------------
 
 
-def pair_arguments() -> tuple[Any, ...]:
-    """The second row of a pair, its unjudged documents, and room for its bound."""
-    return np.array([0]), np.array([0]), bytearray(8)
+def precision_arguments(
+    documents: int = 2,
+    ranks: bytes = bytes(4),
+    place: bytes = bytes(4),
+    holds: bytes = bytes(1),
+    ties: tuple[bytes, bytes, bytes] = (b"", b"", bytes(1)),
+    row: int = 0,
+) -> tuple[Any, ...]:
+    """A ranking of one place against itself."""
+    pair = np.array([row]), np.array([0]), np.array([0]), bytearray(16)
+    return False, documents, ranks, place, holds, np.ones(1), *ties, *pair
+
+
+def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 1) -> tuple[Any, ...]:
+    """One draw of one document, of one step; everything is 0."""
+    shared = np.zeros(steps, dtype=np.float32), np.zeros(steps), bytes(4), np.zeros(steps)
+    rest = np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), np.array([0]), np.array([owner])
+    return topics, 1, np.zeros(lots), *shared, *rest, np.ones(steps, dtype=np.int64), bytearray(2)
 
 
 @needs_kernel
@@ -280,11 +340,20 @@ def pair_arguments() -> tuple[Any, ...]:
         ("count_levels", (1, 2, np.array([2], dtype=np.int16), np.array([0]), bytearray(16))),
         ("count_levels", (1, 2, np.array([1, 1], dtype=np.int16), np.array([0]), bytearray(16))),
         ("count_levels", (1, 0, np.array([1], dtype=np.int16), np.array([0]), bytearray(16))),
-        ("precision_bounds", (2, bytes(4), bytes(4), bytes(1), np.ones(1), np.array([1]), *pair_arguments())),
-        ("precision_bounds", (2, bytes(4), bytes(4), bytes(1), np.ones(1), np.array([-1]), *pair_arguments())),
-        ("precision_bounds", (2, bytes(3), bytes(4), bytes(1), np.ones(1), np.array([0]), *pair_arguments())),
-        ("precision_bounds", (0, bytes(0), bytes(4), bytes(1), np.ones(1), np.array([0]), *pair_arguments())),
-        ("precision_bounds", (2, bytes(4), b"\2\0\0\0", b"\2", np.ones(1), np.array([0]), *pair_arguments())),
+        ("draw_levels", draw_arguments(topics=0)),
+        ("draw_levels", draw_arguments(owner=1)),
+        ("draw_levels", draw_arguments(owner=-1)),
+        ("draw_levels", draw_arguments(lots=2)),
+        ("draw_levels", draw_arguments(steps=65)),
+        ("precision_pairs", precision_arguments(row=1)),
+        ("precision_pairs", precision_arguments(row=-1)),
+        ("precision_pairs", precision_arguments(ranks=bytes(3))),
+        ("precision_pairs", precision_arguments(documents=0)),
+        ("precision_pairs", precision_arguments(place=b"\2\0\0\0", holds=b"\2")),
+        ("precision_pairs", precision_arguments(ties=(bytes(4), b"", bytes(1)))),
+        ("precision_pairs", precision_arguments(ties=(b"", bytes(8), bytes(1)))),
+        ("precision_pairs", precision_arguments(ties=(b"", b"\1\0\0\0", bytes(1)))),
+        ("precision_pairs", precision_arguments(ties=(b"", b"\xff\xff\xff\xff", bytes(1)))),
         ("index_judgments", (np.array([3], dtype=np.int32), bytes(8), 2)),
         ("index_judgments", (np.array([-1], dtype=np.int32), bytes(8), 2)),
     ],

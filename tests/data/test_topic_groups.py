@@ -217,3 +217,10 @@ def test_the_report_has_a_section_on_groups(grouped: tuple[Path, dict[str, dict[
     plain.warn = False
     plain.report(tmp_path / "plain.html", "nDCG@10")
     assert '<section id="groups">' not in (tmp_path / "plain.html").read_text(encoding="utf-8")
+
+
+def test_a_file_of_another_kind_is_no_file_of_groups(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    path.write_text("".join(f"{i % 8} Q0 d{i} {i // 8} {i // 8} tag\n" for i in range(8000)))
+    with pytest.raises(fm.FathomsError, match="expected at most 1,000 groups of topics, found"):
+        read_topic_groups(path)

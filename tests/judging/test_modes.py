@@ -577,7 +577,7 @@ def test_topics_take_turns() -> None:
 
 
 def test_settings_say_what_they_cannot_be() -> None:
-    with pytest.raises(FathomsError, match="1 document at least, found 0"):
+    with pytest.raises(FathomsError, match="at least 1 document, found 0"):
         JudgingSettings(stay=0)
     with pytest.raises(InputError, match="no such file"):
         take_in(None, "nowhere.tsv", "ann")  # type: ignore[arg-type]

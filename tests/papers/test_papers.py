@@ -20,7 +20,7 @@ from fathoms.base import charts
 from fathoms.data.simulate import Collection, simulate, write
 from fathoms.evidence.pool import with_judgments
 from fathoms.measures.parse import parse_measure
-from fathoms.papers import depth, gain, rm, ties
+from fathoms.papers import depth, gain, rm, rm_prefixes, ties
 from fathoms.papers.bench import Bench
 from fathoms.papers.exhibits import Study
 from fathoms.papers.output import number_gradients
@@ -124,10 +124,10 @@ def test_ranges_by_the_papers_bounds_are_those_that_exact_ones_are_scaled_to(nam
     """RM's T needs no exact range, from which it comes elsewhere."""
     bench, measure = Bench(read(made, made.pooled)), parse_measure(name)
     kept = np.arange(len(bench.qrels)) % 2 == 0
-    ((found,),) = rm.ranges_under(bench, bench.others, [measure], [kept])
+    ((found,),) = rm_prefixes.ranges_under(bench, bench.others, [measure], [kept])
     for place, aligned in enumerate(bench.others.values()):
         evidence = with_judgments(aligned, bench.qrels, kept)
-        expected = rm._range(measure, evidence)
+        expected = rm_prefixes._range(measure, evidence)
         np.testing.assert_array_equal(found.B[place], expected[0])
         np.testing.assert_array_equal(found.delta[place], expected[1])
 

@@ -19,7 +19,7 @@ import fathoms as fm
 from fathoms.base import charts
 from fathoms.base.errors import FathomsError
 from fathoms.data.simulate import Collection, simulate, write
-from fathoms.papers import rm
+from fathoms.papers import rm, rm_prefixes
 from fathoms.papers.exhibits import Study
 from tests.questions.audit.test_audit import plain
 from tests.support.commands import status
@@ -129,17 +129,17 @@ def point(method: str, B: float, delta: float, alpha: float | None = None) -> fl
 
 
 def test_prefixes_are_the_papers_or_fit() -> None:
-    assert rm.prefix_sizes(86_830, 50) == [1_000, 2_000, 4_000, 10_000, 20_000, 40_000]
-    assert rm.prefix_sizes(40_001, 50) == [1_000, 2_000, 4_000, 10_000, 20_000, 40_000]
+    assert rm_prefixes.prefix_sizes(86_830, 50) == [1_000, 2_000, 4_000, 10_000, 20_000, 40_000]
+    assert rm_prefixes.prefix_sizes(40_001, 50) == [1_000, 2_000, 4_000, 10_000, 20_000, 40_000]
     # The same shares of all judgments, to two digits.
-    assert rm.prefix_sizes(34_550, 50) == [500, 1_000, 2_000, 5_000, 10_000, 20_000]
-    assert rm.prefix_sizes(8_691, 30) == [130, 250, 500, 1_300, 2_500, 5_000]
+    assert rm_prefixes.prefix_sizes(34_550, 50) == [500, 1_000, 2_000, 5_000, 10_000, 20_000]
+    assert rm_prefixes.prefix_sizes(8_691, 30) == [130, 250, 500, 1_300, 2_500, 5_000]
     # One judgment a topic at least, where that leaves room.
-    assert rm.prefix_sizes(488, 50)[0] == 50
-    assert rm.prefix_sizes(488, 50)[-1] == 280
-    assert rm.prefix_sizes(488, 400)[0] == 7
+    assert rm_prefixes.prefix_sizes(488, 50)[0] == 50
+    assert rm_prefixes.prefix_sizes(488, 50)[-1] == 280
+    assert rm_prefixes.prefix_sizes(488, 400)[0] == 7
     for n in (10, 11, 25, 488, 2_000, 39_999, 40_000):
-        sizes = rm.prefix_sizes(n, 5)
+        sizes = rm_prefixes.prefix_sizes(n, 5)
         assert len(sizes) == len(set(sizes)) > 1
         assert 1 <= sizes[0] <= sizes[-1] < n
 
@@ -148,7 +148,7 @@ def test_prefixes_are_the_papers_or_fit() -> None:
 def test_what_was_used_is_said(study: Study, made: Collection, loops: Loops) -> None:
     n = len(loops.order)
     assert n < len(made.qrels)
-    sizes = rm.prefix_sizes(n, len(loops.topics))
+    sizes = rm_prefixes.prefix_sizes(n, len(loops.topics))
     (fitted,) = [note for note in study.notes if "do not fit" in note]
     assert f"do not fit {n:,}; taken are {', '.join(map(str, sizes))}" in fitted
     assert f": {n:,} judgments; " in study.collection
@@ -162,7 +162,7 @@ def test_sizes_given(made: Collection, loops: Loops) -> None:
     assert [row["judgments"] for row in rows(few, "table1a")] == [60, len(loops.order)] * 2
     assert not any("do not fit" in note for note in few.notes)
     for sizes in ([len(loops.order)], [50, 10**6]):
-        with pytest.raises(FathomsError, match=f"sizes: a prefix of {sizes[-1]:,} is no part of"):
+        with pytest.raises(FathomsError, match=f"sizes: a prefix of {sizes[-1]:,} is not part of"):
             rm.study(experiment(made), rm.RMSettings(sizes=sizes))
     with pytest.raises(FathomsError, match="9 judgments cannot be cut"):
         rm.study(experiment(replace(made, qrels=made.qrels.filter(pl.last() >= 0).head(9))))
@@ -259,7 +259,7 @@ def test_figure_1(study: Study, loops: Loops) -> None:
 def test_minima_are_minima_and_drawn_where_they_are(
     figure: str, method: str, measure: str, study: Study, loops: Loops
 ) -> None:
-    sizes = rm.prefix_sizes(len(loops.order), len(loops.topics))
+    sizes = rm_prefixes.prefix_sizes(len(loops.order), len(loops.topics))
     cases = [
         (*loops.interval(measure, name, topic, n), loops.interval(measure, name, topic, len(loops.order))[0])
         for n in sizes

@@ -444,7 +444,7 @@ def test_a_measure_that_judging_cannot_follow_says_so() -> None:
     found = make({"1": {"a": 1}}, runs, ("GMAP", "AP"))
     assert set(found.judging) == {"AP"}
     (told,) = story.judging_sentences(found, found.measures[0])
-    assert told.startswith("What to judge next: judging does not go by GMAP; it does by P, ")
+    assert told.startswith("What to judge next: judging cannot go by GMAP; it can go by P, ")
     text = html.page(found)
     assert text.count("To go on there") == 1
     assert "fm.Experiment(qrels, {name: runs[name] for name in" in text  # the runs are in no files

@@ -1,1 +1,1 @@
-"""What knows nothing of retrieval: errors, text, checks, rounding, results, charts, the kernel, work on many cores."""
+"""What knows nothing about retrieval: errors, text, checks, rounding, results, charts, the kernel, parallel work."""

@@ -70,7 +70,7 @@ def ratio(above: NDArray[Any], below: NDArray[Any] | np.float64) -> NDArray[np.f
 
 
 def stretches(sizes: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
-    """From where to where, of items in order, as many at a time as have at most that size, and one at least."""
+    """Stretches of items in order, each with at most that size in all, and at least one item."""
     total = np.cumsum(sizes)
     start = 0
     while start < len(sizes):

@@ -56,7 +56,7 @@ def specification(chart: Any) -> dict[str, Any]:
 
 
 def as_xml_text(part: Any) -> Any:
-    """A part of a specification with all its text as XML holds it: vl-convert ends the process over anything else."""
+    """A part of a specification with its text as XML can hold it: vl-convert ends the process over anything else."""
     if isinstance(part, str):
         return in_xml(part)
     if isinstance(part, dict):
@@ -222,7 +222,7 @@ def tie_segments(frame: pl.DataFrame, measure: str) -> Any:
         "tied:Q",
         title="tied documents",
         legend=alt.Legend(format="s"),
-        scale=alt.Scale(type="sqrt", range=[COLOURS[5], COLOURS[1]], interpolate="lab"),  # seen on dark pages too
+        scale=alt.Scale(type="sqrt", range=[COLOURS[5], COLOURS[1]], interpolate="lab"),  # visible on dark pages too
     )
     means = ("pessimistic", "trec", "expected", "optimistic")
     tooltip = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{name}:Q", format=".5f") for name in means), alt.Tooltip("tied:Q")]
@@ -322,16 +322,16 @@ def score_scatter(frame: pl.DataFrame, axes: tuple[str, str]) -> Any:
 WIDE = 1130
 RANGE = "#7A9BB5"
 FEW = 8  # systems whose ranges and ranks fit on a phone
-NAMED = 40  # systems that are named on an axis; of more the places are numbered, and names come on hover
+NAMED = 40  # systems named on an axis; if there are more, the places are numbered, and names come on hover
 VERDICTS = {
     "certain": "#0072B2",
     "supported": "#56B4E9",
-    "significant": "#009E73",  # of scores without documents, of which nothing is known about judging
+    "significant": "#009E73",  # of scores without documents, where nothing is known about judging
     "fragile": "#E69F00",
     "open": "#F0D9A8",
     "tie": "#8C8C8C",
 }
-# Text and lines take the colour of the page around them, be it light or dark.
+# Text and lines take the colour of the page around them, light or dark.
 ON_PAGE = {
     "background": None,
     "font": "system-ui, sans-serif",
@@ -378,7 +378,7 @@ def svg(chart: Any, name: str) -> str:
 
 
 def _places(names: Sequence[str], what: str, *, slanted: bool = True) -> dict[str, Any]:
-    """An axis of places 1, 2, ..., with names where they are few."""
+    """An axis of places 1, 2, ..., with names if they are few."""
     import json
 
     import altair as alt
@@ -403,7 +403,7 @@ def _places(names: Sequence[str], what: str, *, slanted: bool = True) -> dict[st
 
 
 def _names(frame: pl.DataFrame, x: str, y: Any) -> list[Any]:
-    """The names of those dots that have one, column `label`, on the side where there is room."""
+    """The names of the dots that have one, column `label`, on the side with room."""
     import altair as alt
     import polars as pl
 
@@ -474,8 +474,8 @@ def sounding(
 ) -> Any:
     """How far each source of doubt could move a number, the narrowest on top: name, low, high, share of the variance.
 
-    Bars are the darker the greater the share; a line marks the number, a diamond its estimate, and for a difference a
-    dashed line 0.
+    The greater the share, the darker the bar; a line marks the number, a diamond its estimate, and for a difference a
+    dashed line marks 0.
     """
     import altair as alt
     import polars as pl
@@ -485,7 +485,7 @@ def sounding(
         f"{name}: {low:{form}} to {high:{form}}" + ("" if share is None else f", {share:.0%} of the variance")
         for name, low, high, share in rows
     ]
-    least = (max(high for _, _, high, _ in rows) - min(low for _, low, _, _ in rows)) / 300  # what is still seen
+    least = (max(high for _, _, high, _ in rows) - min(low for _, low, _, _ in rows)) / 300  # still visible
     frame = pl.DataFrame(
         [
             (name, low - max(0.0, least - (high - low)) / 2, high + max(0.0, least - (high - low)) / 2, share, tip)
@@ -660,7 +660,7 @@ def depth_lines(frame: pl.DataFrame, chosen: Sequence[str], measure: str, pooled
 
 
 def changed(frame: pl.DataFrame, measure: str) -> Any:
-    """What became of each run's score without its own contribution. Columns: full, percent, tooltip; and label, the
+    """What happens to each run's score without its own contribution. Columns: full, percent, tooltip; and label, the
     names of dots to be named."""
     import altair as alt
     import polars as pl

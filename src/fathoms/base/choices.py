@@ -18,7 +18,7 @@ Topics = Literal["all", "intersect"]
 JudgedTopics = Literal["judged", "all"]
 Names = Literal["file", "tag"]
 Bounds = Literal["exact", "rm"]
-Ranges = Literal["auto", "all"]  # of differences that are made: those that are quick to make, or every one
+Ranges = Literal["auto", "all"]  # which ranges of differences are made: those that are quick to make, or every one
 Correlation = Literal["tau", "tau_ap", "rbo", "spearman", "pearson", "rmse"]
 RankTies = Literal["w", "a", "b"]  # what a group of tied items means to rank-biased overlap
 PrefixOrder = Literal["file", "shuffle"]
@@ -34,7 +34,7 @@ DESIGNS: tuple[Design, ...] = get_args(Design)
 PAPER_FORMS: tuple[PaperForm, ...] = get_args(PaperForm)
 UNIVERSES = ("auto", "run", "pair", "all")
 A_UNIVERSE = "auto, run, pair, all, a number or inf"
-PATIENCE = 300  # seconds to wait for workers of a cluster that has none
+PATIENCE = 300  # seconds to wait for the workers of a cluster that has none
 
 
 def one_of(choices: Sequence[str], value: Any) -> str:
@@ -154,7 +154,7 @@ def universe(value: Any) -> str | float:
 
 
 def depths(value: Any) -> list[int]:
-    """`1:50`, `10:100:10`, `1,5,10`, or a sequence of whole numbers, ascending and each once."""
+    """`1:50`, `10:100:10`, `1,5,10`, or a sequence of whole numbers, ascending and without repeats."""
     wanted = "expected depths such as 1:50, 10:100:10 or 1,5,10"
     try:
         if isinstance(value, str) and ":" in value:
@@ -170,7 +170,7 @@ def depths(value: Any) -> list[int]:
 
 
 def checked(name: str, check: Any, *args: Any) -> Any:
-    """What the check makes of the last argument; its message begins with the argument's name."""
+    """What the check makes of the last argument; error messages begin with the argument's name."""
     try:
         return check(*args)
     except FathomsError as error:
@@ -178,7 +178,7 @@ def checked(name: str, check: Any, *args: Any) -> Any:
 
 
 def an_order(ties: str, what: str) -> None:
-    """Refuse `expected`, a mean over orders, for what can only work on one of them."""
+    """Refuse `expected`, a mean over orders, for work that needs a single order."""
     if ties == "expected":
         others = [rule for rule in TIES if rule != "expected"]
         raise FathomsError(
@@ -192,7 +192,7 @@ def is_path(source: Any) -> bool:
 
 
 def _as_float(value: Any) -> float | None:
-    """The number that a value is, or that a text says; none for True, False, nan and all else."""
+    """The number that a value is, or that a text spells; none for True, False, nan and everything else."""
     if isinstance(value, bool):
         return None
     try:

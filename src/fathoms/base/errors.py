@@ -29,7 +29,7 @@ class OutOfMemory(FathomsError, MemoryError):
 
 
 def say(text: str) -> None:
-    """A line on standard error; whoever read it may be gone, and the work goes on."""
+    """A line on standard error; its reader may be gone, and the work goes on."""
     with suppress(OSError, ValueError):
         print(f"fathoms: {text}", file=sys.stderr, flush=True)
 
@@ -39,7 +39,7 @@ MORE_MEMORY = "give fewer or smaller files at a time, or --workers 1, or use a m
 
 @contextmanager
 def memory_for(what: str) -> Iterator[None]:
-    """Where memory runs out in the block, the message says for what."""
+    """If memory runs out in the block, the message says for what."""
     try:
         yield
     except OutOfMemory:
@@ -50,7 +50,7 @@ def memory_for(what: str) -> Iterator[None]:
 
 
 class FathomsWarning(UserWarning):
-    """Something a careful reader of the numbers should know; the numbers are still right as defined."""
+    """Something a careful reader of the numbers should know; the numbers are still correct as defined."""
 
 
 def warn(note: str, category: type[Warning] = FathomsWarning) -> None:

@@ -17,15 +17,15 @@ PACKED_ENDINGS = (".gz", ".zst", ".bz2", ".xz")
 # What files start with.
 GZIP, ZSTD, BZIP2, XZ = PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ\x00")
 
-# Of a file that would fill the memory: text packs to a tenth or a twentieth, and what packs to less than a hundredth is
-# nearly always made to do harm.
+# For a file that would fill the memory: text packs to a tenth or a twentieth, and a file that packs to less than a
+# hundredth was nearly always made to do harm.
 UNPACKED, UNPACKED_TIMES = 256 << 20, 100
 MAX_UNPACKED = "FATHOMS_MAX_UNPACKED"  # in the environment, so that it reaches workers; --max-unpacked sets it
 PIECE = 1 << 16  # bytes
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The content of a file, or of standard input for `-`, decompressed by what its first bytes say it is."""
+    """The content of a file, or of standard input for `-`, decompressed according to its first bytes."""
     name = os.fspath(path)
     if not name:
         raise InputError("expected the name of a file, found an empty one")
@@ -35,7 +35,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise InputError("no such file", name) from None
     except IsADirectoryError:
         raise InputError("is a folder, expected a file", name) from None
-    except (OSError, ValueError) as error:  # ValueError: no file's name holds a zero byte
+    except (OSError, ValueError) as error:  # ValueError: no file name can hold a zero byte
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", name) from None
     return decompress(raw, name)
 
@@ -55,8 +55,8 @@ class Codec(NamedTuple):
     """How one kind of compression is undone, some bytes at a time."""
 
     start: Callable[[], Any]  # the decompressor of one part; a file may have several, one after another
-    feed: int  # bytes given to it at a time, few enough that what comes out of them fits into memory
-    most: tuple[int, ...] = ()  # bytes that it is to give back at a time, where it takes such a limit
+    feed: int  # bytes given to it at a time, few enough that the output fits into memory
+    most: tuple[int, ...] = ()  # bytes to get back at a time, if it takes such a limit
     padding: bytes = b""  # what may stand between parts
 
 
@@ -82,7 +82,7 @@ def _codec(magic: bytes) -> Codec | None:
 
 
 def most_unpacked(packed: int) -> int:
-    """Bytes that a compressed file of a size may unpack to."""
+    """How many bytes a compressed file of a given size may unpack to."""
     given = os.environ.get(MAX_UNPACKED)
     return max(UNPACKED, UNPACKED_TIMES * packed) if given is None else checked(MAX_UNPACKED, choices.size, given)
 
@@ -102,14 +102,14 @@ def decompress(raw: bytes, source: str) -> bytes:
     codec = _codec(raw)
     if codec is None:
         return raw
-    content = BytesIO()  # which gives away what it holds without a copy
+    content = BytesIO()  # which hands out its content without a copy
     for piece in _unpacked(BytesIO(raw), codec, len(raw), source):
         content.write(piece)
     return content.getvalue()
 
 
 def _unpacked(file: BinaryIO, codec: Codec, packed: int, source: str) -> Iterator[bytes]:
-    """The content in pieces; an error where it is damaged, cut short, or more than may be."""
+    """The content in pieces; an error if it is damaged, cut short, or larger than allowed."""
     size, limit = 0, most_unpacked(packed)
     try:
         for piece in _parts(file, codec):
@@ -119,13 +119,13 @@ def _unpacked(file: BinaryIO, codec: Codec, packed: int, source: str) -> Iterato
             yield piece
     except (InputError, MemoryError):
         raise
-    except Exception as error:  # each codec has exceptions of its own; all mean the same to the user
+    except Exception as error:  # each codec has exceptions of its own; to the user all mean the same
         raise InputError(f"the compressed data is damaged or cut short ({error})", source) from None
 
 
 def _parts(file: BinaryIO, codec: Codec) -> Iterator[bytes]:
-    """One compressed part after another: whatever else follows the first, the libraries' own functions leave out
-    without a word where it is damaged, and zstd's where it is cut short."""
+    """One compressed part after another. The libraries' own functions silently drop whatever follows the first part if
+    it is damaged, and zstd's if it is cut short."""
     data = file.read(codec.feed)
     while data:
         part = codec.start()
@@ -140,7 +140,7 @@ def _parts(file: BinaryIO, codec: Codec) -> Iterator[bytes]:
 
 
 def _after(padding: bytes, data: bytes, file: BinaryIO, feed: int) -> bytes:
-    """What follows the padding, nothing at the end of the file."""
+    """What follows the padding; nothing at the end of the file."""
     while not (data := data.lstrip(padding) if padding else data):
         data = file.read(feed)
         if not data:
@@ -157,7 +157,7 @@ class Unpacked:
         self._rest = b""
 
     def read(self, size: int) -> bytes:
-        """So many bytes, fewer only at the end."""
+        """That many bytes; fewer only at the end."""
         parts, missing = [self._rest], size - len(self._rest)
         while missing > 0 and (piece := next(self._pieces, None)) is not None:
             parts.append(piece)
@@ -174,7 +174,7 @@ class Unpacked:
 
 
 def opened(path: str, opener: Callable[[str, int], int] | None = None) -> BinaryIO | Unpacked:
-    """A file to read from its start, decompressed as far as it is read; `opener` as Python's `open` has it."""
+    """A file to read from its start, decompressed as far as it is read; `opener` works like Python's `open`."""
     file = open(path, "rb", opener=opener)  # noqa: SIM115 - the caller closes it
     codec = _codec(file.read(max(map(len, PACKED))))
     file.seek(0)
@@ -182,7 +182,7 @@ def opened(path: str, opener: Callable[[str, int], int] | None = None) -> Binary
 
 
 def compress(raw: bytes, path: str) -> bytes:
-    """What to write to a file of this name: compressed where its ending asks for it."""
+    """The bytes to write to a file of this name: compressed if its ending asks for it."""
     name = path.lower()
     if name.endswith(".gz"):
         import gzip
@@ -204,7 +204,7 @@ def compress(raw: bytes, path: str) -> bytes:
 
 
 def check_writable(target: Path) -> None:
-    """Raise before the work, not after it, where its result could not be written."""
+    """Raise before the work, not after it, if its result could not be written."""
     if str(target) == "-":  # standard input, where files are read
         raise InputError("expected the name of a file to write; standard output is /dev/stdout", "-")
     if os.path.isdir(target):
@@ -218,13 +218,13 @@ def check_writable(target: Path) -> None:
 
 
 def check_not_read(target: str | os.PathLike[str], sources: Iterable[str]) -> None:
-    """Nothing may be written in the place of what it is made of."""
+    """No output may overwrite its own input."""
     if os.path.isfile(target) and os.path.realpath(target) in map(os.path.realpath, sources):
         raise InputError("is one of the files to read; choose another name to write to", os.fspath(target))
 
 
 def check_apart(targets: Iterable[str | os.PathLike[str]], sources: Iterable[str | os.PathLike[str]]) -> None:
-    """No file may be written twice, nor in the place of one that is read, whatever names lead there."""
+    """No file may be written twice, nor overwrite one that is read, whatever names lead to it."""
     known = {_identity(source): "is one of the files to read" for source in sources}
     for target in targets:
         identity = _identity(target)
@@ -243,7 +243,7 @@ def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | str:
 
 
 def check_folder(target: str | os.PathLike[str]) -> None:
-    """A folder to write to may be missing, but not be something else."""
+    """A folder to write to may be missing, but must not be something else."""
     if os.path.exists(target) and not os.path.isdir(target):
         raise InputError("is a file, expected a folder to write to", os.fspath(target))
 
@@ -256,11 +256,11 @@ def _is_device(path: Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-_unfinished: set[Path] = set()  # what is being written, and must not be there if the command ends early
+_unfinished: set[Path] = set()  # what is being written, and must be gone if the command ends early
 
 
 def remove_unfinished() -> None:
-    """For the end of a command that a signal has stopped: the exception may have come in the middle of a clean-up."""
+    """For the end of a command stopped by a signal: the exception may have come in the middle of a clean-up."""
     while _unfinished:
         _remove(_unfinished.pop())
 
@@ -277,7 +277,7 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def _unless_it_fails(path: Path) -> Iterator[None]:
-    """What the block makes at a path stays there if the block ends well, and is removed if it does not."""
+    """What the block makes at a path stays if the block ends well, and is removed if it does not."""
     _unfinished.add(path)
     try:
         yield
@@ -289,7 +289,7 @@ def _unless_it_fails(path: Path) -> Iterator[None]:
 
 
 def _temporary_name() -> str:
-    """Hidden, and one that nobody else has: what is found under it may be removed."""
+    """Hidden, and used by nobody else: whatever is found under it may be removed."""
     return f".fathoms.{os.urandom(8).hex()}"
 
 
@@ -324,7 +324,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def _without_empty(folders: list[Path]) -> Iterator[None]:
-    """Folders that were made for the block are removed where it fails, if nobody else put anything there."""
+    """Folders made for the block are removed if it fails, unless somebody else put something there."""
     try:
         yield
     except BaseException:
@@ -337,8 +337,8 @@ def _without_empty(folders: list[Path]) -> Iterator[None]:
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Callable[[str, bytes], None]]:
     """A function that takes names and contents of files in a folder. All of them appear there when the block ends well,
-    one after another; when it does not, none of them does, and a folder that was not there before is not there
-    afterwards, nor those it is in, unless others put something there."""
+    one after another; when it does not, none of them does, and folders that were not there before are gone afterwards,
+    unless others put something in them."""
     check_folder(folder)
     missing = [part for part in (folder, *folder.parents) if not part.exists()]
     staged = folder / _temporary_name()
@@ -364,7 +364,7 @@ def whole_folder(folder: Path) -> Iterator[Callable[[str, bytes], None]]:
 
 @contextmanager
 def blamed_on(path: Path) -> Iterator[None]:
-    """An error of the system in the block is one of this file."""
+    """An error of the system inside the block is reported as one about this file."""
     try:
         yield
     except OSError as error:
@@ -373,8 +373,8 @@ def blamed_on(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _streamed(name: str) -> Iterator[Path]:
-    """Through a stream that is open already: opened by its name, the file it was redirected to would be emptied, and
-    replaced, it would lose what others write there."""
+    """Write through a stream that is open already: opened by its name, the file it was redirected to would be emptied,
+    and replaced, it would lose what others write there."""
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="fathoms.") as folder:

@@ -1,8 +1,8 @@
-"""The compiled kernel, where there is one: the one module that knows of it and chooses.
+"""The compiled kernel, if there is one: the only module that knows of it and chooses.
 
-Each function here has a twin in numpy, which is the reference, and gives the same arrays as that, or None: where the
-kernel was not built, where it is switched off (`FATHOMS_KERNEL=0`), and where the input is not plain, so that the twin
-does the work and says what is wrong.
+Each function here has a twin in numpy, which is the reference, and gives the same arrays as that, or None: if the
+kernel was not built, if it is switched off (`FATHOMS_KERNEL=0`), and if the input is not plain, so that the twin does
+the work and says what is wrong.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def place_sums(
 def count_levels(
     levels: NDArray[np.int16], topic: NDArray[np.int64], n_topics: int, n_levels: int
 ) -> NDArray[np.int64] | None:
-    """[draw, topic, level]: how many documents have each level above 0, from levels [draw, document]."""
+    """[draw, topic, level]: how many documents have each level, from levels [draw, document]."""
     if compiled is None:
         return None
     counts = np.zeros((len(levels), n_topics, n_levels), dtype=np.int64)
@@ -243,32 +243,81 @@ def count_levels(
     return counts
 
 
+def draw_levels(
+    lots: Floats,
+    shared: NDArray[np.float32],
+    effects: Floats,
+    features: NDArray[np.float32],
+    sharper: Floats,
+    drifts: Floats,
+    distances: Floats,
+    of_owners: Floats,
+    inside: Floats,
+    topic: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    levels: list[int],
+) -> NDArray[np.int16] | None:
+    """[draw, document]: the level of the last step whose chance is above the lot, and 0 where there is none.
+
+    The chance of the first step is that of being `inside`, of which each step leaves a share. Its logit is the sum of
+    what is `shared` [step, draw, document], of the effects [step, slope, draw, topic] times `features` [slope,
+    document], and of what is `sharper` [step, document]; the first step's also of the drifts [draw, topic] times
+    distances and of what is added for each owner [draw, owner].
+    """
+    if compiled is None:
+        return None
+    drawn = np.empty(lots.shape, dtype=np.int16)
+    if drawn.size:
+        doubles = [np.ascontiguousarray(array) for array in (sharper, drifts, distances, of_owners, inside)]
+        numbers = [np.ascontiguousarray(array, dtype=np.int64) for array in (topic, owner, levels)]
+        gathered = lots, np.ascontiguousarray(shared), effects, np.ascontiguousarray(features)
+        compiled.draw_levels(effects.shape[-1], of_owners.shape[1], *gathered, *doubles, *numbers, drawn)
+    return drawn
+
+
 # -- pairs of runs -----------------------------------------------------------------------------------------------------
 
 
-def precision_bounds(
+class Orders(NamedTuple):
+    """Each ranking twice, first in the best order that its ties allow, then in the worst one."""
+
+    group: NDArray[np.uint64]  # [ranking, rank]: the mark of a tie group, 0 where there is none
+    ranks: NDArray[np.int32]  # [row, rank]: the rank, from 0, that the document there has at best, or at worst
+    holds: NDArray[np.uint8]  # [row, rank]: what stands there in that order
+
+
+def precision_pairs(
     ranks: NDArray[Any],
     place: NDArray[np.int32],
     holds: NDArray[np.uint8],
     R: Floats,
     a: NDArray[np.int64],
     b: NDArray[np.int64],
-    unjudged: NDArray[np.int64],
+    others: NDArray[np.int64],
+    *,
+    witnesses: bool = False,
+    orders: Orders | None = None,
 ) -> Floats | None:
-    """[pair]: as `differences.upper_bounds` of AP for pairs (a, b) of rankings, but for rounding and without a look at
-    the ways of judging one by one.
+    """[end, pair], end 0 the most that A - B can be and end 1 the most that B - A can be: as `differences.upper_bounds`
+    of AP for pairs (a, b) of rankings, but for rounding and without a look at the ways of judging one by one. With
+    `witnesses` [pair], as `differences.plain_witness`. With `orders` [pair], the most that A - B can be over all orders
+    of ties, and nan where both have a tie group in common.
 
     `ranks` are by row and document, `place` and `holds` by row and rank: which document is there, and whether it is not
-    relevant (0), relevant (1) or unjudged (2). `R` counts the relevant documents of each row's topic, `unjudged` those
-    that may turn out relevant: of the pair, and others.
+    relevant (0), relevant (1) or unjudged (2). `R` counts the relevant documents of each row's topic, `others` those
+    that may turn out relevant: of the pair, and others; with `witnesses` those that neither ranking has.
     """
     if compiled is None or ranks.dtype != np.int16:
         return None
-    bounds = np.empty(len(a))
-    plain = [np.ascontiguousarray(ranks), np.ascontiguousarray(place), np.ascontiguousarray(holds, dtype=np.uint8)]
-    numbers = [np.ascontiguousarray(rows, dtype=np.int64) for rows in (a, b, unjudged)]
-    compiled.precision_bounds(ranks.shape[1], *plain, np.ascontiguousarray(R, dtype=np.float64), *numbers, bounds)
-    return bounds
+    holds = np.ascontiguousarray(holds, dtype=np.uint8)
+    ties = (b"", b"", holds) if orders is None else orders
+    if orders is not None:
+        b = b + len(place)
+    found = np.empty(len(a) if witnesses else (2, len(a)))
+    plain = np.ascontiguousarray(ranks), np.ascontiguousarray(place), holds, np.ascontiguousarray(R, dtype=np.float64)
+    numbers = [np.ascontiguousarray(rows, dtype=np.int64) for rows in (a, b, others)]
+    compiled.precision_pairs(witnesses, ranks.shape[1], *plain, *ties, *numbers, found)
+    return found if orders is None else found[0]
 
 
 # -- buffers -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Tables that never change, however long they are: a changed one costs little."""
+"""Tables that never change; a changed copy costs little, however long they are."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Generic, TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-MOST_CHANGES = 128  # kept beside a table; with more they become part of another one
+MOST_CHANGES = 128  # kept beside a table; when there are more they are merged into another one
 
 
 class Layered(Mapping[K, V], Generic[K, V]):
-    """A table, and beside it what was changed since; None stands for what was taken out.
+    """A table, and the changes made since; None stands for what was removed.
 
     >>> before = Layered({"a": 1, "b": 2})
     >>> after = before.changed({"b": None, "c": 3})

@@ -21,22 +21,22 @@ R = TypeVar("R")
 
 
 class Option(NamedTuple):
-    """What is to be known of an argument beside its type and default. The words of a `Literal`, and True and False,
-    are checked by the type.
+    """What there is to know about an argument besides its type and default. The words of a `Literal`, and True and
+    False, are checked by the type.
 
-    `meaning` is the help of the flag, of which there is none where it is empty. A plain default follows it in brackets,
-    unless the text speaks of the default itself.
+    `meaning` is the help of the flag; if it is empty there is no flag. A plain default follows it in brackets, unless
+    the text mentions the default itself.
     """
 
     meaning: str
     metavar: str | tuple[str, ...] | None = None
-    check: Callable[[Any], Any] | None = None  # what is used of a value; takes text as well
-    flags: tuple[str, ...] = ()  # where they are not `--name`
+    check: Callable[[Any], Any] | None = None  # what the value becomes; takes text as well
+    flags: tuple[str, ...] = ()  # if they are not `--name`
     many: bool = False  # the flag may be repeated
-    values: int | str | None = None  # that follow the flag, as argparse's nargs has it
-    heading: str = ""  # of the help that lists the flag
-    words: tuple[str, ...] = ()  # that the flag takes, where the type does not say them
-    parse: Callable[[str], Any] | None = None  # what a text stands for, where `check` does not take it
+    values: int | str | None = None  # how many values follow the flag, as argparse's nargs
+    heading: str = ""  # in the help, under which the flag is listed
+    words: tuple[str, ...] = ()  # that the flag takes, if the type does not list them
+    parse: Callable[[str], Any] | None = None  # what a text stands for, if `check` does not take it
     prepare: Callable[[Any, Any], Any] | None = None  # what the experiment makes of a value
 
 
@@ -46,7 +46,7 @@ class Parameter(NamedTuple):
     name: str
     type: Any
     option: Option | None
-    default: Any = ...  # ...: it must be given
+    default: Any = ...  # ...: required
 
     @property
     def is_flag(self) -> bool:
@@ -59,7 +59,7 @@ class Parameter(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Those that a flag takes, empty where it is no choice of words."""
+        """The words that a flag takes; empty if it is not a choice of words."""
         return _words(self.type) or (() if self.option is None else self.option.words)
 
     @property
@@ -76,7 +76,7 @@ class Parameter(NamedTuple):
 
     @property
     def check(self) -> Callable[[Any], Any] | None:
-        """What is made of a value, or an error that says what was expected."""
+        """The checked value, or an error that says what was expected."""
         if self.is_switch:
             return flag
         if words := _words(self.type):
@@ -84,7 +84,7 @@ class Parameter(NamedTuple):
         return None if self.option is None else self.option.check
 
     def used(self, value: Any) -> Any:
-        """The value after its check, whose message begins with the argument's name."""
+        """The value after its check; error messages begin with the argument's name."""
         if self.check is None or (value is None and self.default is None):
             return value
         return checked(self.name, self.check, value)
@@ -103,7 +103,7 @@ def parameters(question: Callable[..., Any]) -> dict[str, Parameter]:
 
 def answered_by(place: str, *, notes: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A method without a body is answered by the function at `package.module:name`, which gets the object and all
-    arguments, checked, by their names. What it notes is raised as warnings, unless there are no `notes`."""
+    arguments by name, checked. Its notes are raised as warnings, unless it takes no `notes`."""
 
     def decorate(method: Callable[P, R]) -> Callable[P, R]:
         declared = _declared(method)
@@ -131,7 +131,7 @@ def answered_by(place: str, *, notes: bool = True) -> Callable[[Callable[P, R]],
 
 
 def _declared(method: Any) -> dict[str, Parameter]:
-    """What is said in the code of a method alone, since `inspect` takes longer to load than to use."""
+    """The declarations in a method's own code, since `inspect` takes longer to load than to use."""
     code, annotations = method.__code__, method.__annotations__
     positional = code.co_varnames[: code.co_argcount]
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -1,4 +1,4 @@
-"""Outcomes of a gate, whatever it is that may pass: exit codes, Markdown for pull requests, JUnit for build servers."""
+"""Outcomes of anything that can pass or fail: exit codes, Markdown for pull requests, JUnit for build servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIGNS: dict[Outcome, str] = {"passes": "✅", "fails": "❌", "cannot tell": "�
 
 
 def worst(outcomes: Sequence[Outcome]) -> Outcome:
-    """That of all of them together: one that fails decides, and then one that cannot be told."""
+    """The outcome of all of them together: a failure decides, and then one that cannot be told."""
     order: tuple[Outcome, ...] = ("fails", "cannot tell", "passes")
     return next((outcome for outcome in order if outcome in outcomes), "passes")
 
@@ -27,7 +27,7 @@ def markdown_cell(text: str) -> str:
 
 @dataclass(frozen=True)
 class CheckedCase:
-    """One outcome as JUnit has them. One that cannot be told is an error, or `skipped` where others decide."""
+    """One outcome in JUnit's terms. `cannot tell` is an error, or `skipped` if others decide."""
 
     name: str
     outcome: Outcome

@@ -44,7 +44,7 @@ class PaperTable:
         return {"latex": self.latex, "md": self.markdown, "html": self.html}[form]()
 
     def places(self) -> list[list[int]]:
-        """1 for the best of each column, 2 for the second, else 0; equal ones share, and one run alone has none."""
+        """1 for the best of each column, 2 for the second, else 0; equal ones share a place, a single run has none."""
         if len(self.compared) < 2:
             return [[0] * len(self.measures) for _ in self.compared]
         columns = [_places([cells[m] for _, cells in self.compared]) for m in range(len(self.measures))]

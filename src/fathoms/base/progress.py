@@ -1,4 +1,4 @@
-"""How far the work is, for whoever waits: work says it here, and whoever shows it listens."""
+"""How far the work is: the work reports it here, and whoever shows it listens."""
 
 from __future__ import annotations
 
@@ -20,13 +20,6 @@ def heard_by(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _heard_by = before
-
-
-def speak() -> None:
-    """In a copy of the process: it says how far it is, from now on, as the longest of several."""
-    global _heard_by
-    if _heard_by is not None:
-        _heard_by = os.getpid(), _heard_by[1]
 
 
 def say(doing: str, done: int, of: int) -> None:

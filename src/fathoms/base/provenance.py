@@ -11,7 +11,7 @@ KEY = "fathoms"  # under which a parquet file has it
 
 @dataclass(frozen=True)
 class Provenance:
-    """Version, question, the options that are not as by default, and fingerprints of what was read."""
+    """Version, question, options other than their defaults, and fingerprints of what was read."""
 
     fathoms: str
     question: str
@@ -39,7 +39,7 @@ class Provenance:
 
 
 def plain(value: Any) -> Any:
-    """An option as JSON has it; what is no word or number, such as a frame, by its type; of a file its name alone."""
+    """An option as JSON; of anything but words and numbers, such as a frame, only its type; of a file only its name."""
     import os
 
     if value is None or isinstance(value, bool | int | float | str):

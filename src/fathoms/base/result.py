@@ -1,4 +1,4 @@
-"""What an analysis gives back: a frame, sentences, a chart, and a view for notebooks."""
+"""What an analysis returns: a frame, sentences, a chart, and a view for notebooks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Result:
         return None if self.made_with is None else self.made_with()
 
     def __init_subclass__(cls, **named: Any) -> None:
-        """A data class would list all it holds."""
+        """A data class would print every field."""
         super().__init_subclass__(**named)
         cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
@@ -125,8 +125,8 @@ class Result:
 
 
 def _columns_that_fit(frame: pl.DataFrame) -> tuple[list[str], int]:
-    """A frame as lines of text: words flush left and cut, numbers flush right, columns as far as the width goes; and
-    how many these are."""
+    """A frame as lines of text: words flush left and cut, numbers flush right, as many columns as fit; and how many
+    these are."""
     lines, width, n = [""] * (len(frame) + 1), 0, 0
     for name, kind in frame.schema.items():
         cells = [name, *(_plain(value) for value in frame[name])]
@@ -146,7 +146,7 @@ def _plain(value: Any) -> str:
 
 
 def _table(frame: pl.DataFrame) -> str:
-    """A table for people: four digits, numbers flush right, nothing where there is no value."""
+    """A table for people: four digits, numbers flush right, blanks where there is no value."""
     sides = ["right" if kind.is_numeric() else "left" for kind in frame.dtypes]
 
     def row(tag: str, cells: Iterable[Any]) -> str:

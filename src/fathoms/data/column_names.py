@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-Kind = Literal["run", "qrels", "values"]  # values: a number for each of some documents, of whatever meaning
+Kind = Literal["run", "qrels", "values"]  # values: a number for each of some documents, whatever it means
 
-# Where a table has several of a row, the first counts.
+# If a table has several of a row, the first counts.
 NAMES = {
     "topic": ("topic", "query_id", "qid", "q_id", "topic_id", "queryid", "topicid", "query", "query_text", "keywords"),
     "document": (
@@ -24,7 +24,7 @@ NAMES = {
         *("value", "score", "label", "grade", "relevance", "rel", "probability", "rating", "judgment", "judgement"),
     ),
 }
-# Taken where there is nothing better, and no surprise if left: the words of a query beside its id, an address.
+# Taken if there is nothing better, and expected to be there: the words of a query beside its id, an address.
 SPARE = {"query", "query_text", "keywords", "url"}
 # The same in all rows of one run.
 RUN_COLUMNS = ("run", "run_id", "run_name", "runid", "snapshot_name", "snapshot_time", "system", "tag")
@@ -57,7 +57,7 @@ def column_for(wanted: str, names: Iterable[str]) -> str | None:
 
 
 def twins(number: str, names: Iterable[str]) -> list[str]:
-    """Columns of one name, where one that is read stands there twice."""
+    """Columns of one name, if one that is read occurs twice."""
     names = list(names)
     read = ("topic", "document", number, *(("rank",) if number == "score" else ()))
     for name in filter(None, (column_for(column, names) for column in read)):
@@ -68,7 +68,7 @@ def twins(number: str, names: Iterable[str]) -> list[str]:
 
 
 def two_of_a_name(names: Iterable[str], columns: Iterable[str]) -> str:
-    """What to say where `twins` finds some."""
+    """What to say if `twins` finds some."""
     same = " and ".join(f"`{name}`" for name in names)
     return f"has two columns of the same name, {same}: rename one; its columns are {', '.join(map(str, columns))}"
 
@@ -79,7 +79,7 @@ def run_columns(names: Iterable[str]) -> list[str]:
 
 
 def several_runs(column: str, values: Iterable[object]) -> str:
-    """What to say where a column of those holds more than one value."""
+    """What to say if a column of those holds more than one value."""
     distinct = list(dict.fromkeys(map(str, values)))
     shown = ", ".join(distinct[:SHOWN]) + (", ..." if len(distinct) > SHOWN else "")
     return (
@@ -89,7 +89,7 @@ def several_runs(column: str, values: Iterable[object]) -> str:
 
 
 def rivals(wanted: str, names: Iterable[str]) -> list[str]:
-    """All columns that might hold it, the one that is taken first; only that one where the others are but spare."""
+    """All columns that might hold it, the one that is taken first; only that one if the others are mere spares."""
     by_name = _by_plain_name(names)
     first, *others = [name for name in NAMES[wanted] if name in by_name] or [""]
     return [by_name[name] for name in (first, *others) if name and (name == first or name not in SPARE)]
@@ -103,7 +103,7 @@ def _by_plain_name(names: Iterable[str]) -> dict[str, str]:
 
 
 def choice_note(number: str, names: Iterable[str], source: str) -> list[str]:
-    """Which columns were taken as what, said where there were several to choose from."""
+    """Which columns were taken as what, if there were several to choose from."""
     names = list(names)
     choices = [
         f"`{able[0]}` is taken as the {wanted} and not {' or '.join(f'`{name}`' for name in able[1:])}"
@@ -123,7 +123,7 @@ def kinds_by_names(names: Iterable[str]) -> frozenset[Kind]:
 
 
 def missing_column(wanted: str, names: Iterable[str]) -> str:
-    """What to say where a column is not there."""
+    """What to say if a column is missing."""
     others = f" or {', '.join(NAMES['rank'])}" if wanted == "score" else ""
     return (
         f"has no column for the {wanted} (one of {', '.join(NAMES[wanted])}{others}); "

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 16  # rows made byte strings at a time
 IDS = {*NAMES["topic"], *NAMES["document"]}
 EXPECTED_ID = "expected text or whole numbers"
-MOST_WHOLE = 1 << 53  # beyond it a float does not say which whole number it is
+MOST_WHOLE = 1 << 53  # above it a float does not say which whole number it is
 
 
 def checked_table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, sparse: bool = False) -> Table:
@@ -126,7 +126,7 @@ def _any_text(value: Any, name: str, source: str) -> str | None:
 
 
 def _id_text(value: Any, name: str, source: str) -> str | None:
-    """An id that stands among others of other types; what is no id is refused, and not made one by its spelling."""
+    """An id that stands among others of other types; what is not an id is refused, and not made one by its spelling."""
     if isinstance(value, float | np.floating):
         if value != value:
             return None
@@ -176,7 +176,7 @@ def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
     try:
         column = pl.Series(numbers, dtype=pl.Float64, strict=True)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        # As text, so that it can be said later what was found where a number was expected.
+        # As text, so that a message can say what was found where a number was expected.
         column = pl.Series(
             [str(float(n)) if isinstance(n, np.number) else None if n is None else str(n) for n in numbers]
         )
@@ -184,7 +184,7 @@ def _from_dict(data: Any, layout: Layout, source: str) -> pl.DataFrame:
 
 
 def given_columns(layout: Layout, names: Sequence[str], source: str) -> dict[str, str]:
-    """What the columns for topic, document and number are called; ranks do where there are no scores."""
+    """What the columns for topic, document and number are called; ranks serve if there are no scores."""
     given: dict[str, str] = {}
     if same := twins(layout.number, names):
         raise InputError(two_of_a_name(same, names), source)
@@ -205,7 +205,7 @@ def table_of_frame(
     tag: pl.DataFrame | None = None,
     sparse: bool = False,
 ) -> Table:
-    """Rows from a frame, checked; `tag` has that column where the frame was read without it. In `sparse` tables a row
+    """Rows from a frame, checked; `tag` has that column if the frame was read without it. In `sparse` tables a row
     without a grade is a document that nobody judged."""
     if frame.is_empty():
         raise InputError(f"has no rows; expected a {layout.kind}", source)
@@ -283,7 +283,7 @@ def _check_one_run(frame: pl.DataFrame, source: str) -> None:
 
 
 def _ids(column: pl.Series, source: str) -> pl.Series:
-    """Ids as text (or bytes), empty where there is none."""
+    """Ids as text (or bytes), empty if there is none."""
     kind = column.dtype
     if kind.is_float():  # what pandas makes of whole numbers once one of them is missing
         known = column.drop_nulls().drop_nans()
@@ -309,11 +309,10 @@ def byte_lengths(column: pl.Series) -> NDArray[np.uint32]:
 
 
 def fixed_width(column: pl.Series) -> tuple[Text, bool]:
-    """Text or bytes as byte strings of a width that is a multiple of eight; and whether it was seen that all are
-    proper ids.
+    """Text or bytes as byte strings of a width that is a multiple of eight; and whether all are known to be proper ids.
 
-    The ids of many rows are joined to one and cut again by their lengths, so that Python never sees a single one; a
-    block of rows at a time stays in the processor's cache.
+    The ids of many rows are joined into one text and cut again by their lengths, so that Python never handles a single
+    one; a block of rows at a time stays in the processor's cache.
     """
     lengths = byte_lengths(column)
     cut = kernel.cut_ids(_joined(column), lengths) if kernel.compiled is not None else None
@@ -348,7 +347,7 @@ def _no_ids(column: pl.Series, text: Text) -> list[int]:
 
 
 def _is_empty(column: pl.Series) -> bool:
-    """A column that is there for form's sake: pandas writes nan where a whole column is missing."""
+    """A column that is there only for form's sake: pandas writes nan if a whole column is missing."""
     return column.null_count() == len(column) or (column.dtype.is_float() and bool(column.is_nan().all()))
 
 
@@ -368,7 +367,7 @@ def _as_floats(column: pl.Series) -> NDArray[np.float64]:
 
 
 def _ranks_of(column: pl.Series) -> NDArray[np.float64]:
-    """Ranks, nan where there is none: most orders never look at them, so what they hold is no error."""
+    """Ranks, nan where there is none: most orders never look at them, so odd values are not an error."""
     return _as_floats(column) if _may_hold_numbers(column) else np.full(len(column), np.nan)
 
 
@@ -389,7 +388,7 @@ def _shown(text: bytes | str) -> str:
 
 
 def exact_frame(data: Run | Qrels) -> pl.DataFrame:
-    """All there is of a run or of judgments; ids are bytes where some are no UTF-8."""
+    """Everything in a run or in judgments; ids are bytes if some are not UTF-8."""
     topics = [topic.encode(errors="surrogateescape") for topic in data.topics]
     ids = {"topic": _ids_column(topics).gather(data.topic), "document": _ids_column(data.documents)}
     if data.kind == "qrels":

@@ -1,6 +1,6 @@
-"""Runs and judgments to files of any format that can be written.
+"""Runs and judgments written to files of any format that can be written.
 
-What a format cannot carry is said in a note (`losses`), and what would come back as something else is an error.
+What a format cannot carry is reported in a note (`losses`), and what would come back as something else is an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ITERATION = rb"(?m)^[ \t]*[^\s#]\S*[ \t]+(?!Q?0[ \t])(\S+)[ \t]"  # other than 
 
 
 def content(data: Run | Qrels, to: str, rows: NDArray[np.int64] | None = None) -> bytes:
-    """The file's bytes. `rows` is the order of the lines in formats that have nothing else to say it with."""
+    """The file's bytes. `rows` is the order of the lines in formats that have no other way to express it."""
     format = registry.by_name(to)
     kind = data.kind
     if kind not in format.writes:
@@ -63,8 +63,8 @@ def losses(data: Run | Qrels, to: str) -> list[str]:
 
 
 def _iteration(path: str) -> str:
-    """The first iteration in a qrels file that is not the usual 0; nothing where there is none. No other part of
-    fathoms looks at that column, so the file is read once more."""
+    """The first iteration in a qrels file that is not the usual 0; nothing if there is none. No other part of fathoms
+    looks at that column, so the file is read once more."""
     if not os.path.isfile(path):
         return ""
     content = Content(read_bytes(path))
@@ -81,7 +81,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 def pack_in_parts(file: RunFile, to: str, target: Path) -> tuple[int, int, list[str]] | None:
     """A large run file to another format, with only a part of it in memory at a time; how many rows and topics it has,
-    and what was lost. None where the file is small, or has to be looked at as a whole."""
+    and what was lost. None if the file is small, or has to be looked at as a whole."""
     packed = registry.by_name(to).write_parts(file.parts, target) if len(file.parts) > 1 else None
     if packed is None:
         return None

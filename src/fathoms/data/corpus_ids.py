@@ -1,8 +1,8 @@
 """Which documents a corpus holds: their ids as sorted 64-bit keys, from files of any size, a piece at a time.
 
 A file has one id per line, or a column with ids: lines under a header, JSON lines, parquet, or a run or judgments.
-Eight bytes are kept of each document. Ids are told apart by their keys alone: among a hundred million documents, one of
-a million ids that are not there is taken for one that is with a chance of about 5e-6.
+Eight bytes are kept of each document. Ids are told apart by their keys alone: among a hundred million documents, if a
+million ids that are absent are looked up, the chance that any of them is taken for present is about 5e-6.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def read_delimited(raw: bytes, start: int, separator: str, layout: Layout, sourc
     unrated = 0
     number_in = _number_with_comma if separator == ";" else _plain_number
     for line, fields in rows:
-        # Queries without a rating stand alone in CSV; between tabs, blanks in place of them are more likely.
+        # Queries without a rating stand alone in CSV; in tables with tabs, blanks in place of tabs are more likely.
         if len(fields) > len(names) or (separator == "\t" and len(fields) < len(names)):
             complaints.append((line, f"expected {len(names)} fields ({', '.join(names)}), found {len(fields)}"))
             continue
@@ -206,7 +206,7 @@ def write_delimited(names: Sequence[str], rows: Iterable[Sequence[str]], separat
 
 
 def quoted(field: str, separator: str) -> str:
-    """A field as it has to be written; blanks at its ends are quoted for the sake of readers that cut them."""
+    """A field as it has to be written; blanks at its ends are quoted for readers that strip them."""
     if not field or (field.isalnum() and field.isascii()):
         return field
     awkward = any(character in field for character in ('"', "\n", "\r", separator, "\ufeff"))

@@ -23,7 +23,8 @@ from fathoms.data.topics import topics_of
 
 
 def read_values(source: Any, *, lenient: bool = False, name: str = "labels") -> Table:
-    """Rows of topic, document and value, each document of a topic once; `name` is for messages on what is no file."""
+    """Rows of topic, document and value, each document of a topic once; `name` is used in messages about anything but a
+    file."""
     table = load(source, VALUES, lenient=lenient, name=name)
     topics, topic = topics_of(table)
     first = keys.first_rows(table, keys.document_keys(table.document), topic)
@@ -73,7 +74,7 @@ def named_sources(labels: Any) -> dict[str, Any]:
 
 
 def _is_source(value: Any) -> bool:
-    """Not the values of one topic, so the dict that holds it is one of sources by name."""
+    """Whether a value in a dict is a source of labels, and not the values of one topic."""
     if isinstance(value, Mapping):
         return any(isinstance(inner, Mapping) for inner in value.values())
     return isinstance(value, str | os.PathLike) or hasattr(type(value), "columns")

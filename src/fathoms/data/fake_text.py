@@ -1,7 +1,7 @@
 """Short English texts for simulated topics and documents, put together from word lists.
 
-A topic asks how one thing bears on another in some country. A document that is relevant to it says something about
-both; one that is not speaks of the same thing in another respect, as what systems retrieve by mistake does.
+A topic asks how one thing bears on another in some country. A relevant document says something about both; another
+speaks of the same thing in a different respect, like the documents that systems retrieve by mistake.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def stem(path: str | os.PathLike[str]) -> str:
 
 
 def run_named(name: str, names: Collection[str]) -> str | None:
-    """The run that somebody means: by its name, its file, or the end of its name where no other ends so."""
+    """The run that somebody means: by its name, its file, or the end of its name if no other ends so."""
     for whole in (name, stem(name)):
         if whole in names:
             return whole

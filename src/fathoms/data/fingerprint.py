@@ -1,7 +1,7 @@
-"""What a file of judgments or a run says, as a short text: the same in whatever order, format and compression.
+"""The content of a run or a file of judgments as a short text: the same in whatever order, format and compression.
 
 Each line is hashed by its topic, document and grade or score, and the hashes are added up; so parts of a run that are
-read one by one add up too. Iterations, ranks and tags do not count. It tells files apart that differ by accident or by
+read one by one add up too. Iterations, ranks and tags do not count. It tells apart files that differ by accident or by
 a correction, not by somebody's design.
 """
 

@@ -1,8 +1,8 @@
 """Tables of what Python programs hold in memory: dicts of dicts, and columns that are lists or arrays.
 
-What is plain (ids that are text, numbers that are numbers) is taken in as a whole, without a look at each item in
-Python. All else goes the way of frames (`columns.py`), where ids and numbers may be of any kind, and where it is said
-what is wrong with them.
+Plain input (ids that are text, numbers that are numbers) is taken in as a whole, without looking at each item in
+Python. Everything else goes through frames (`columns.py`), where ids and numbers may be of any kind, and where errors
+are explained.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def table_of_dict(data: Any, layout: Layout, source: str, *, lenient: bool, spar
 
 
 def _explained(data: Any, layout: Layout, source: str, lenient: bool, sparse: bool) -> Table:
-    """By way of a frame, where it is said what is wrong."""
+    """Through a frame, which explains what is wrong."""
     from fathoms.data import columns
 
     return columns.checked_table_of_dict(data, layout, source, lenient=lenient, sparse=sparse)
 
 
 def _dict_columns(data: Any) -> kernel.DictColumns | None:
-    """What the kernel finds, where there is none."""
+    """What the kernel finds, if there is no kernel."""
     if type(data) not in DICTS or not _all_of(data.values(), DICTS) or ids_of(list(data)) is None:
         return None
     rankings = {topic: ranking for topic, ranking in data.items() if ranking}

@@ -98,7 +98,7 @@ class Lookup:
         hits = np.flatnonzero(row >= 0)
         known = documents[hits if rows is None else rows[hits]]
         same = known == self._documents[row[hits]]
-        for miss in np.flatnonzero(~same):  # one key for two documents: about never, and settled by the strings
+        for miss in np.flatnonzero(~same):  # one key for two documents: hardly ever, and settled by the strings
             twins = np.flatnonzero(self._keys == keys[hits[miss]])
             row[hits[miss]] = next((i for i in twins if self._documents[i] == known[miss]), -1)
         return row

@@ -50,7 +50,7 @@ class Layout(NamedTuple):
         return f"expected a {'finite ' if self.finite else ''}number as {self.number}"
 
     def bad(self, numbers: Floats) -> NDArray[np.bool_]:
-        """Which are not what the number's column may hold."""
+        """Which numbers the column may not hold."""
         return ~np.isfinite(numbers) if self.finite else np.isnan(numbers)
 
 
@@ -179,7 +179,7 @@ class _Piece:
             self._parse(raw, start, stop, source)
 
     def _take_plain(self, raw: bytes, start: int, stop: int) -> bool:
-        """Let the kernel do it; False where there is none, or something that needs words."""
+        """Let the kernel do it; False if there is none, or if something needs an explanation."""
         columns, layout = self.layout.columns, self.layout
         topic, document, number = (columns.index(name) for name in ("topic", "document", layout.number))
         rank = columns.index("rank") if "rank" in columns else -1
@@ -223,7 +223,7 @@ class _Piece:
         return self.first_line + np.arange(len(self.number)) if self.lines is None else self.lines
 
     def _plain_fields(self, data: NDArray[np.uint8], end: Ints, separators: NDArray[np.uint8]) -> _Fields | None:
-        """Fields where each line has its columns and one separator after each, which is nearly every file."""
+        """Fields if each line has its columns and one separator after each, which is nearly every file."""
         width = len(self.layout.columns)
         if len(end) != self.n_lines * width or (separators[width - 1 :: width] != ord("\n")).any():
             return None
@@ -233,7 +233,7 @@ class _Piece:
         return None if (data[fields.start_of(0)] == ord("#")).any() else fields
 
     def _any_fields(self, padded: bytes, data: NDArray[np.uint8], blank: NDArray[np.bool_]) -> _Fields:
-        """Fields between any blanks; blank lines and comments are passed over, other misfits complained of."""
+        """Fields between any blanks; blank lines and comments are skipped, other misfits reported."""
         edge = np.flatnonzero(np.diff(blank, prepend=True))
         start, end = edge[::2], edge[1::2]
         line_ends = np.flatnonzero(data == ord("\n"))
@@ -260,7 +260,7 @@ class _Piece:
         self.complaints.append((line, message))
 
     def _short_enough(self, fields: _Fields) -> _Fields:
-        """The lines whose ids are not too long; the others are complained of."""
+        """The lines whose ids are not too long; the others are reported."""
         columns = self.layout.columns
         bad = np.zeros(len(fields.end), dtype=bool)
         for name in ("topic", "document"):
@@ -355,7 +355,7 @@ LONGEST_NUMBER = 40  # characters that are looked at for all lines at once
 
 
 def _number_column(padded: bytes, start: Ints, length: Ints) -> Floats:
-    """Numbers from where they start and how long they are. Very long ones, which would make the array of all as wide,
+    """Numbers from where they start and how long they are. Very long ones, which would make the whole array as wide,
     are read one by one."""
     short = np.minimum(length, LONGEST_NUMBER)
     numbers = _numbers(byte_strings(padded, start, short), short)

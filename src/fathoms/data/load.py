@@ -1,4 +1,4 @@
-"""One door for all input: whatever a run or a qrels comes as, it leaves here as a table of columns."""
+"""One door for all input: whatever form a run or qrels comes in, it leaves here as a table of columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _loaded(source: Any, layout: Layout, lenient: bool, name: str | None) -> Tab
 
 
 def parse(raw: bytes, layout: Layout, source: str, *, lenient: bool = False) -> Table:
-    """What the bytes are, they say themselves; where they fit no format, the error lists those that can be read."""
+    """The bytes themselves say what they are; if they fit no format, the error lists those that can be read."""
     content = Content(raw)
     format, match = registry.recognise(content, [layout.kind])
     try:

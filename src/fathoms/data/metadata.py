@@ -1,13 +1,7 @@
-"""ir_metadata: what a run says of itself in comment lines at its head (Breuer, Keller and Schaer, SIGIR 2022).
+"""ir_metadata: what a run says about itself in comment lines at its head (Breuer, Keller and Schaer, SIGIR 2022).
 
-    # ir_metadata.start
-    # tag: bm25
-    # actor:
-    #   team: the team's name
-    # ir_metadata.end
-
-Between the marks stands YAML behind `#`. The rest of fathoms takes the lines for comments; they are looked for only
-when somebody asks.
+The block stands between the lines `# ir_metadata.start` and `# ir_metadata.end`: YAML behind `#`, such as `# tag:
+bm25`. The rest of fathoms takes the lines for comments; they are looked for only when somebody asks.
 """
 
 from __future__ import annotations
@@ -27,7 +21,7 @@ MOST_HEAD = 1 << 20  # bytes of comments that are looked at
 
 
 def header(path: str | None) -> bytes:
-    """The lines of the block, marks included; nothing where a file has none, or is no file that can be read again."""
+    """The lines of the block, marks included; nothing if a file has none, or cannot be read again."""
     if path is None or not os.path.isfile(path):
         return b""
     head = b""

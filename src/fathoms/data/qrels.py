@@ -89,11 +89,11 @@ class Qrels(Exported):
 
     @cached_property
     def tables(self) -> kernel.Tables | None:
-        """The same for the compiled kernel, where there is one."""
+        """The same for the compiled kernel, if there is one."""
         return kernel.judgment_tables(self.topic, self.documents, self.codes, len(self.topics))
 
     def prepare_lookup(self) -> None:
-        """Make what documents are looked up in; done before a fork, its copies need not make it each."""
+        """Build what documents are looked up in; done before a fork, so that its copies need not each build it."""
         if self.tables is None:
             _ = self.lookup
 

@@ -48,7 +48,7 @@ class Run(Exported):
     tag: str = ""
     notes: list[str] = field(default_factory=list)
     path: str | None = None  # of the file it was read from
-    no_rank: str = ""  # the first line (or row) whose rank is no number
+    no_rank: str = ""  # the first line (or row) whose rank is not a number
 
     def to_bytes(self) -> bytes:
         """As a run file, in the order of the rows; the rank column needs to be there."""
@@ -71,7 +71,7 @@ class Run(Exported):
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        """What the head of the run's file says of it in ir_metadata's form; empty where there is nothing."""
+        """What the head of the run's file says about it in ir_metadata's form; empty if it says nothing."""
         from fathoms.data import metadata
 
         return metadata.parse(metadata.header(self.path), self.source)
@@ -153,7 +153,7 @@ class Runs(Mapping[str, Run]):
         return Runs({name: self._runs[name] for name in names}, self._change, self._mark)
 
     def read_streams(self) -> None:
-        """Read what can be read once only, standard input and pipes, before anybody else tries."""
+        """Read what can be read only once, standard input and pipes, before anybody else tries."""
         for name, run in list(self._runs.items()):
             if isinstance(run, RunFile) and run.is_stream:
                 self._runs[name] = run()
@@ -162,11 +162,6 @@ class Runs(Mapping[str, Run]):
         """The run, with errors of its file skipped or not."""
         run = self._runs[name]
         return self._changed(run if isinstance(run, Run) else replace(run, lenient=lenient)())
-
-    def is_readable(self, name: str) -> bool:
-        """Whether a file has the run, so that it can be read again."""
-        run = self._runs[name]
-        return isinstance(run, RunFile) and not run.is_stream
 
     def file_of(self, name: str) -> str:
         """Where the run comes from: its file, or what it was called."""
@@ -333,7 +328,7 @@ def _names(names: Iterable[Any]) -> list[str]:
 
 
 def _is_run_like(value: Any) -> bool:
-    """Not the ranking of one topic, so the dict that holds it is one of runs."""
+    """Whether a value in a dict is a run, and not the ranking of one topic."""
     if isinstance(value, Mapping):
         return any(isinstance(inner, Mapping | list | tuple | np.ndarray) for inner in value.values())
     if isinstance(value, list | tuple):  # rows; a ranked list has ids
@@ -371,8 +366,8 @@ def expand(patterns: Sequence[str]) -> list[str]:
 
 
 def _matching(pattern: str) -> Iterator[str]:
-    """What a pattern stands for. `**` goes into each folder once, whatever links lead there: Python's own follows links
-    to folders above as long as the system lets it."""
+    """What a pattern stands for. `**` enters each folder once, whatever links lead there: Python's own follows links to
+    parent folders as long as the system lets it."""
     import glob
 
     parts = pattern.split(os.sep)

@@ -1,10 +1,10 @@
-"""Simulated test collections with the look of TREC ones, of which the complete truth is known.
+"""Simulated test collections that look like TREC ones, with the complete truth known.
 
-To each topic every document has a relevance and an appearance; the documents of greatest relevance are the relevant
+For each topic every document has a relevance and an appearance; the documents of greatest relevance are the relevant
 ones. All systems see the same mixture of the two, so that they find the same documents and fall for the same wrong
 ones; how much of it is relevance makes the topic easy or hard. A system adds noise to what it sees: the better, the
-less, most of it shared with the other runs of its team. The judgments come from the top ranks of the pooled runs
-alone, so that what is concluded from them can be compared with the truth.
+less, most of it shared with the other runs of its team. The judgments come from the top ranks of the pooled runs alone,
+so that conclusions drawn from them can be compared with the truth.
 
 The constants were chosen so that 129 systems and 50 topics come near TREC-8 ad hoc; docs/results/simulate.md compares.
 """
@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 # -- topics
-# Documents that any system could retrieve for a topic; of the others in a large collection nobody takes notice.
+# Documents that any system could retrieve for a topic; nobody takes notice of the others in a large collection.
 CANDIDATES = 30_000
 # Relevant documents of a topic: median, spread of the logarithm, least, and greatest share of all documents.
 RELEVANT, RELEVANT_SPREAD, RELEVANT_LEAST, RELEVANT_SHARE = 93, 0.85, 6, 0.1
@@ -69,7 +69,7 @@ SCORE_STEP = 1e-4
 
 @dataclass(frozen=True)
 class Collection:
-    """A test collection of which the truth is known."""
+    """A test collection whose truth is known."""
 
     qrels: pl.DataFrame  # pooled judgments: topic, doc, grade
     truth: pl.DataFrame  # the same columns, for every document that is relevant or retrieved

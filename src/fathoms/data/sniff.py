@@ -19,8 +19,8 @@ def kind_of(path: str) -> Kind | None:
 
 
 def is_run_not_labels(path: str) -> bool:
-    """Whether a file is a run where it could also hold labels: lines of three columns are labels then, and not MS
-    MARCO's ranks."""
+    """Whether a file is a run, if it could also hold labels: lines of three columns are labels then, and not MS MARCO's
+    ranks."""
     content = _head(path)
     return _kind(content) == "run" and not (content.container == "text" and VALUES.recognise(content) > Match.POSSIBLE)
 

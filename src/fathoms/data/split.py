@@ -38,7 +38,7 @@ def read_span(path: str, span: Span) -> bytes:
 
 
 def _next_topic(file: BinaryIO, start: int) -> int | None:
-    """Where after a place in the file the first line stands that is of another topic than the line before it."""
+    """Where, after a place in the file, the first line stands whose topic differs from that of the line before it."""
     file.seek(start)
     file.readline()  # the rest of a line
     at = file.tell()

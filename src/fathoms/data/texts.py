@@ -36,7 +36,7 @@ BODIES = (
     "contents",
 )
 BOM = b"\xef\xbb\xbf"
-SNIFFED = 1 << 16  # bytes at the start of a file that tell what it is
+SNIFFED = 1 << 16  # bytes at the start of a file that identify it
 LONGEST = 4 << 20  # bytes of a text that are looked at
 
 Bytes = bytes | mmap.mmap
@@ -44,7 +44,7 @@ Bytes = bytes | mmap.mmap
 
 @dataclass(frozen=True)
 class Entry:
-    """What a topic or a document says; any of it may be empty."""
+    """What a topic or a document says; any part may be empty."""
 
     title: str
     body: tuple[str, ...]  # paragraphs
@@ -138,7 +138,7 @@ class FolderTexts:
 
 
 def _start(path: Path) -> bytes:
-    """The first bytes of a file, however large it is, or becomes where it is compressed."""
+    """The first bytes of a file, however large it is, or would be once decompressed."""
     try:
         with opened(str(path), _open_regular) as file:
             raw: bytes = file.read(LONGEST)
@@ -150,7 +150,7 @@ def _start(path: Path) -> bytes:
 
 
 def _open_regular(path: str, flags: int) -> int:
-    """Refuse what may never have anything to read, such as a pipe, and do not wait to find out."""
+    """Refuse what may never have anything to read, such as a pipe, without waiting to find out."""
     number = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # which Windows lacks
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
@@ -159,7 +159,7 @@ def _open_regular(path: str, flags: int) -> int:
 
 
 def _content(name: str) -> Bytes:
-    """The bytes of a file: mapped where it is a plain one, else read and decompressed."""
+    """The bytes of a file: mapped if it is a plain one, else read and decompressed."""
     if not os.path.isfile(name):
         return read_bytes(name)
     try:

@@ -1,7 +1,7 @@
-"""What ties are broken by beside the document's id: another score, a length, a date.
+"""What breaks ties besides the document's id: another score, a length, a date.
 
-Lines `topic document value`, or `document value` where it is the same for all topics; the greatest value, or the
-latest date, comes first.
+Lines `topic document value`, or `document value` if it is the same for all topics; the greatest value, or the latest
+date, comes first.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ TOPIC_NAMES = (*NAMES["topic"], "id", "_id", "number", "num")
 # Columns of a topics file that say what a topic asks, and no group.
 TEXTS = ("title", "text", "query", "question", "desc", "description", "narr", "narrative", "body", "metadata")
 UNNAMED = "group"
+MOST = 1000  # groups; a file with more is probably none of topic groups
 Row = tuple[str, dict[str, str]]  # a topic, and its group in each column
 
 
@@ -37,7 +38,7 @@ class TopicGroups:
         return {name: mask for name, mask in masks.items() if mask.any()}
 
     def notes(self, topics: Sequence[str]) -> list[str]:
-        """What of the groups and the topics does not fit together. It is an error where nothing does."""
+        """What does not fit together in the groups and the topics. It is an error if nothing does."""
         grouped = frozenset[str]().union(*self.topics.values())
         outside = [topic for topic in topics if topic not in grouped]
         if len(outside) == len(topics):
@@ -63,6 +64,14 @@ def read_topic_groups(source: Any, columns: Sequence[str] | str | None = None) -
     line whose first field is `topic`, `query`, `qid` or the like names the columns. `columns` chooses among them; by
     default all count that hold no text (`title`, `description` and such) and more than one topic in some group.
     """
+    groups = _groups(source, columns)
+    if len(groups.topics) > MOST:
+        counts = f"expected at most {MOST:,} groups of topics, found {len(groups.topics):,}"
+        raise InputError(f"{counts}, such as {next(iter(groups.topics))}; --group-by chooses a column", groups.source)
+    return groups
+
+
+def _groups(source: Any, columns: Sequence[str] | str | None = None) -> TopicGroups:
     wanted = [columns] if isinstance(columns, str) else None if columns is None else list(columns)
     if isinstance(source, TopicGroups):
         return source
@@ -86,10 +95,10 @@ def read_topic_groups(source: Any, columns: Sequence[str] | str | None = None) -
 def read_clusters(source: Any, groups: Any = None) -> dict[str, str]:
     """The cluster of each topic: from a dict, a file as for `read_topic_groups`, or a column of the topic `groups`."""
     if isinstance(source, str) and groups is not None and not os.path.exists(source):
-        of_groups = read_topic_groups(groups, source)
+        of_groups = _groups(groups, source)
         name = of_groups.source
     else:
-        of_groups = read_topic_groups(source)
+        of_groups = _groups(source)
         name = of_groups.source
     clusters: dict[str, str] = {}
     for cluster, topics in of_groups.topics.items():

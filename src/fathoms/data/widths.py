@@ -2,7 +2,7 @@
 
 A column of ids is an array of byte strings that are all as wide as its longest id, which is what makes it fast. One
 long id among many short ones must not make it large: an array may take TIMES the bytes of what it was read from, or
-ALWAYS where that is more. The kernel has the same numbers, and leaves what is beyond them to numpy, which says so.
+ALWAYS if that is more. The kernel has the same numbers, and leaves anything beyond them to numpy, which says so.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def too_long(name: str, length: int) -> str:
 
 
 def room_for(size: int, whole: int | None = None) -> int:
-    """Bytes that an array of ids may take which were read from `size` bytes, of the `whole` of a file."""
+    """How many bytes an array of ids may take if it was read from `size` bytes, of the `whole` of a file."""
     return int(max(ALWAYS if whole is None else ALWAYS * size / max(whole, 1), TIMES * size))
 
 
 def too_wide(name: str, rows: int, longest: int, room: int) -> str:
-    """What to say of the ids of so many rows; nothing where they fit."""
+    """What to say about the ids of that many rows; nothing if they fit."""
     if longest > MOST_ID:
         return too_long(name, longest)
     if rows * width_for(longest) <= room:

@@ -159,10 +159,20 @@ class Shifts:
     distance: Floats
     owner: Ints
 
-    def __call__(self, part: slice) -> Floats:
-        """[draw, document] of some of the documents."""
-        moved = np.take(self.slopes, self.topic[part], axis=1) * self.distance[part]
-        return np.asarray(moved + np.take(self.owners, self.owner[part], axis=1))
+    @classmethod
+    def none(cls, n_draws: int, n_topics: int, n_documents: int) -> Shifts:
+        """Nothing is added."""
+        owner = np.zeros(n_documents, dtype=np.int64)
+        return cls(np.zeros((n_draws, n_topics)), np.zeros((n_draws, 1)), owner, np.zeros(n_documents), owner)
+
+    def of(self, part: slice) -> Shifts:
+        """Those of some of the documents."""
+        return Shifts(self.slopes, self.owners, self.topic[part], self.distance[part], self.owner[part])
+
+    def added(self) -> Floats:
+        """[draw, document]"""
+        moved = np.take(self.slopes, self.topic, axis=1) * self.distance
+        return np.asarray(moved + np.take(self.owners, self.owner, axis=1))
 
 
 def fit_drift(documents: Documents, cases: Sequence[tuple[Hiding, Floats]]) -> Drift:

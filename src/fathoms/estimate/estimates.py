@@ -219,6 +219,7 @@ def run_estimates(
     experiment.prepare()
     qrels, names = experiment.qrels, experiment.by_content()  # so that neither their order nor their names matter
     candidates = experiment.documents(names)
+    experiment.release()
     codes = candidates.codes
     if not (codes >= JUDGED).any():
         experiment.surveys()  # which says so if it is for want of a common topic
@@ -250,7 +251,6 @@ def run_estimates(
     )
     given = list(experiment.runs)
     scores, _ = experiment.scored(measures, [])
-    experiment.release()
     order = [names.index(name) for name in given]
     estimates, open_documents = work.estimates(depths, draws)
     for m in depths:  # one by one, since there are many draws
@@ -472,10 +472,11 @@ class _Work:
         levels = sampler.levels(drift.shifts(documents, trial.hidden, trial.depth, seed, part))
         by_measure: dict[Measure, tuple[Floats, Floats]] = {}
         for depth in sorted(set(depths.values())):
-            use = self._open(trial, depth)
+            use = np.flatnonzero(self._open(trial, depth))
             here = [m for m in measures if depths[m] == depth]
             judging = self._judging(trial.known, trial.hidden[use])
-            for m, (scores, ideal_alone) in judging.scores(here, levels[:, use]).items():
+            reached = levels if len(use) == len(trial.hidden) else np.take(levels, use, axis=1)
+            for m, (scores, ideal_alone) in judging.scores(here, reached).items():
                 by_measure[m] = (scores, ideal_alone.sum(axis=0))
         return [by_measure[m] for m in measures]
 

@@ -11,13 +11,15 @@ Runs are alike until judgments tell them apart; topics differ in how much is rel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from fathoms.base import kernel
+from fathoms.estimate.backtest import Shifts
 from fathoms.estimate.documents import Documents
 from fathoms.estimate.mixed_logistic import MixedFit, Outcomes, fit_mixed
 from fathoms.evidence.evidence import Floats, Ints
@@ -26,8 +28,6 @@ MOST_DOCUMENTS = 12_000  # that a regression learns from; of more, a part of the
 MOST_STEPS = 8  # grades told apart; of more, neighbours share a step
 BLOCK = 4_000_000  # features held in memory at a time
 CELLS = 1 << 17  # documents times draws that a core's cache holds
-
-Shift = Callable[[slice], Floats]  # [draw, document]: of the first step's logits, for some of the documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,51 +101,69 @@ class GradeSampler:
         ]
         return np.cumprod(expit(np.stack(logits)), axis=0)
 
-    def levels(self, shift: Shift | None = None) -> NDArray[np.int16]:
-        """[draw, document]: levels, 0 for not relevant. `shift` moves the logits of being relevant."""
+    def levels(self, shifts: Shifts | None = None) -> NDArray[np.int16]:
+        """[draw, document]: levels, 0 for not relevant. `shifts` move the logits of being relevant."""
         documents = self.model.documents
-        inside = documents.inside[self.rows]
+        shifts = shifts or Shifts.none(len(self.draws), documents.n_topics, len(self.rows))
         levels = np.zeros((len(self.draws), len(self.rows)), dtype=np.int16)
         lots = [np.random.default_rng((self.seed, i)) for i in self.draws]
-        effects = [np.ascontiguousarray(np.moveaxis(of_topics, 2, 0)) for _, of_topics in self.samples]
-        shared = [coefficients.astype(np.float32).T for coefficients, _ in self.samples]
-        width, slopes = documents.n_features, list(documents.sloped)
-        part = max(1, BLOCK // max(width, len(self.draws)))
+        effects = np.array([np.moveaxis(of_topics, 2, 0) for _, of_topics in self.samples], order="C")
+        coefficients = np.array([of_step for of_step, _ in self.samples], dtype=np.float32)
+        part = max(1, BLOCK // max(documents.n_features, len(self.draws)))
         step = max(1, CELLS // len(self.draws))
         for first in range(0, len(self.rows), part):
             rows = self.rows[first : first + part]
-            features = documents.features(rows)
-            sharper = self.model.sharpening(features, documents.topic[rows]) if documents.exact else None
+            features, topic = documents.features(rows), documents.topic[rows]
+            sharper = np.zeros((len(coefficients), len(rows)))
+            if documents.exact:
+                sharper = self.model.sharpening(features, topic)
             for start in range(0, len(rows), step):
                 here = slice(start, min(start + step, len(rows)))
-                topic, sloped = documents.topic[rows[here]], features[here][:, slopes].T
-                lot = np.empty((len(lots), len(topic)))
+                place = slice(first + here.start, first + here.stop)
+                lot = np.empty((len(lots), here.stop - here.start))
                 for of_draw, generator in zip(lot, lots, strict=True):
                     generator.random(out=of_draw)
-                logits = (features[here] @ shared[0]).T.astype(np.float64, order="C")
-                for of_topics, feature in zip(effects[0], sloped, strict=True):
-                    logits += np.take(of_topics, topic, axis=1) * feature
-                if sharper is not None:
-                    logits += sharper[0, here]
-                if shift is not None:
-                    logits += shift(slice(first + here.start, first + here.stop))
-                chance = _chances(logits) * inside[first + here.start : first + here.stop]
-                drawn = levels[:, first + here.start : first + here.stop]
-                # Who is not at one step is at no further one, so that only the others are looked at again.
-                draw, document = np.divmod(np.flatnonzero(lot < chance), len(topic))
-                chance, lot = chance[draw, document], lot[draw, document]
-                drawn[draw, document] = self.model.levels[0]
-                for place, level in enumerate(self.model.levels[1:], 1):
-                    further = (features[here] @ shared[place])[document, draw].astype(np.float64)
-                    for of_topics, feature in zip(effects[place], sloped, strict=True):
-                        further += of_topics[draw, topic[document]] * feature[document]
-                    if sharper is not None:
-                        further += sharper[place, here][document]
-                    chance = chance * _chances(further)
-                    reached = np.flatnonzero(lot < chance)
-                    draw, document, chance, lot = draw[reached], document[reached], chance[reached], lot[reached]
-                    drawn[draw, document] = level
+                levels[:, place] = self._drawn(
+                    lot,
+                    coefficients @ features[here].T,
+                    effects,
+                    features[here][:, list(documents.sloped)].T,
+                    sharper[:, here],
+                    shifts.of(place),
+                    documents.inside[rows[here]],
+                    topic[here],
+                )
         return levels
+
+    def _drawn(
+        self,
+        lot: Floats,
+        shared: NDArray[np.float32],
+        effects: Floats,
+        features: NDArray[np.float32],
+        sharper: Floats,
+        shifts: Shifts,
+        inside: Floats,
+        topic: Ints,
+    ) -> NDArray[np.int16]:
+        """[draw, document]; see `kernel.draw_levels`."""
+        compiled = kernel.draw_levels(
+            *(lot, shared, effects, features, sharper, shifts.slopes, shifts.distance, shifts.owners),
+            *(inside, topic, shifts.owner, self.model.levels),
+        )
+        if compiled is not None:
+            return compiled
+        drawn, chance = np.zeros(lot.shape, dtype=np.int16), inside
+        for step, level in enumerate(self.model.levels):
+            logits = shared[step].astype(np.float64)
+            for of_topics, feature in zip(effects[step], features, strict=True):
+                logits += np.take(of_topics, topic, axis=1) * feature
+            logits += sharper[step]
+            if step == 0:
+                logits += shifts.added()
+            chance = chance * _chances(logits)
+            drawn[lot < chance] = level
+        return drawn
 
 
 def _chances(logits: Floats) -> Floats:

@@ -184,4 +184,14 @@ def _curvature(
 
 
 def _inverse(matrices: Floats) -> Floats:
-    return np.linalg.inv(matrices).astype(np.float64, copy=False)
+    """Of symmetric matrices; those of one and of two rows, of which there is one a topic, all together."""
+    if matrices.shape[-1] == 1:
+        return np.asarray(1 / matrices)
+    if matrices.shape[-1] > 2:
+        return np.linalg.inv(matrices).astype(np.float64, copy=False)
+    a, b, d = matrices[..., 0, 0], matrices[..., 0, 1], matrices[..., 1, 1]
+    inverse = np.empty_like(matrices)
+    inverse[..., 0, 0], inverse[..., 1, 1] = d, a
+    inverse[..., 0, 1] = inverse[..., 1, 0] = -b
+    inverse /= (a * d - b**2)[..., None, None]
+    return inverse

@@ -74,7 +74,7 @@ def check_sampled(measure: Measure) -> None:
         )
     if measure.needs_pool:
         raise FathomsError(
-            f"{measure.name} needs the pool of depth k, of which a sample says nothing; use another variant"
+            f"{measure.name} needs the pool of depth k, about which a sample says nothing; use another variant"
         )
     if getattr(measure, "judged_only", False):
         raise FathomsError(

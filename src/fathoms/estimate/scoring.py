@@ -79,11 +79,10 @@ class Judging:
         if drawn is None:
             drawn = np.empty((n, *self.elsewhere.shape), dtype=np.int64)
             for of_draw, counts in zip(levels, drawn, strict=True):
-                relevant = np.flatnonzero(of_draw)  # few are
-                cells = topic[relevant] * width + of_draw[relevant]
+                cells = topic * width + of_draw
                 counts[:] = np.bincount(cells, minlength=self.elsewhere.size).reshape(counts.shape)
-        drawn[:, :, 0] = np.bincount(topic, minlength=len(self.elsewhere)) - drawn.sum(axis=2)
-        return self.known_counts + drawn + more
+        drawn += self.known_counts + more
+        return drawn
 
     def scores(
         self, measures: Sequence[Measure], levels: NDArray[np.int16], more: Ints | None = None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fathoms.base import kernel
 from fathoms.data import keys
+from fathoms.data.lines import Text
 from fathoms.data.qrels import EXCLUDED, JUDGED, PADDING, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.evidence.evidence import Evidence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Alignment:
-    """How runs are brought into line with judgments: everything that is the same for all runs of a call."""
+    """How runs are aligned with judgments: everything that is the same for all runs of a call."""
 
     qrels: Qrels
     ties: Ties = "trec"
@@ -37,23 +38,23 @@ class Alignment:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the evidence on a run depends on no other run, but for the size of the universe."""
+        """Whether the evidence on a run depends on no other run, except through the size of the universe."""
         return self.pool is None and self.limit is None
 
     def __call__(self, run: Run, ties: Ties | None = None, *, present: bool = False) -> Aligned:
         """The evidence on one run, a row for each topic of the qrels, or with `present` for those that the run has
-        (under another tie policy where given)."""
+        (under another tie policy if given)."""
         return self.of(self.rank(run, ties), present=present)
 
     def rank(self, run: Run, ties: Ties | None = None) -> Ranked:
         policy = ties or self.ties
         return rank(run, self.qrels, policy, self.precision or default_precision(policy))
 
-    def of(self, ranked: Ranked, *, present: bool = False) -> Aligned:
+    def of(self, ranked: Ranking, *, present: bool = False) -> Aligned:
         """The evidence on a run that is ranked already."""
         lengths = ranked.lengths
         rows = ranked.answered if present else np.arange(len(lengths))
-        # A row without documents is all padding, whichever run it is of.
+        # A row without documents is all padding, whichever run it belongs to.
         codes, tied = ranked.code_rows, ranked.tied_rows
         judgment = ranked.judgment_rows if self.trace else None
         depth = None if self.pool is None else ranked.in_rows(self.pool.depth_of(ranked), 0)
@@ -64,12 +65,12 @@ class Alignment:
             judgment = None if judgment is None else ranked.for_all_topics(judgment, -1)
             depth = None if depth is None else ranked.for_all_topics(depth, 0)
         evidence = self._evidence(rows, lengths[rows], codes, tied, depth)
-        unknown = [topic for topic in ranked.run.topics if topic not in self.qrels.index]
+        unknown = [topic for topic in ranked.topics if topic not in self.qrels.index]
         if self.qrels.subtopics is not None:
             evidence = replace(evidence, patterns=self._patterns(ranked, codes))
-        return Aligned(ranked.run.name, evidence, np.flatnonzero(lengths == 0), unknown, judgment)
+        return Aligned(ranked.name, evidence, np.flatnonzero(lengths == 0), unknown, judgment)
 
-    def _patterns(self, ranked: Ranked, codes: NDArray[np.int16]) -> NDArray[np.int16]:
+    def _patterns(self, ranked: Ranking, codes: NDArray[np.int16]) -> NDArray[np.int16]:
         """Codes with patterns of grades by subtopic as levels."""
         assert self.qrels.subtopics is not None
         judgment = ranked.judgment_rows
@@ -79,14 +80,14 @@ class Alignment:
         return np.where(codes >= JUDGED, JUDGED + pattern, codes).astype(np.int16)
 
     def completed(self, aligned: Aligned) -> Aligned:
-        """A run that was brought into line without pool and limit, with what this call knows of all runs beside it."""
+        """A run that was aligned without pool and limit, with what this call knows about all runs added."""
         evidence = aligned.evidence
         if self.unjudged_in_universe is not None:
             evidence = replace(evidence, unjudged_in_universe=self.unjudged_in_universe)
         return replace(aligned, evidence=evidence, judgment=aligned.judgment if self.trace else None)
 
     def empty(self, topics: Sequence[str]) -> Evidence:
-        """What is known of a run that has nothing for these topics."""
+        """The evidence on a run that has nothing for these topics."""
         rows = np.array([self.qrels.index[topic] for topic in topics], dtype=np.int64)
         codes = np.full((len(rows), 1), PADDING, dtype=np.int16)
         return self._evidence(rows, np.zeros_like(rows), codes, codes != PADDING, np.zeros(codes.shape, dtype=np.int32))
@@ -123,17 +124,17 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Evidence on a run, and where its topics and those of the judgments differ."""
+    """Evidence on a run, and where its topics differ from those of the judgments."""
 
     run: str
     evidence: Evidence
-    lacking: NDArray[np.int64]  # judged topics the run says nothing of, as numbered in the qrels
+    lacking: NDArray[np.int64]  # judged topics that the run does not answer, as numbered in the qrels
     unknown: list[str]  # topics of the run without judgments
     judgment: NDArray[np.int32] | None = None  # [topic, rank]: row of the qrels, -1 for none; only if traced
 
     @property
     def answered(self) -> Aligned:
-        """The same of the topics that the run answers."""
+        """The same for the topics that the run answers."""
         if not len(self.lacking):
             return self
         has = self.evidence.lengths > 0
@@ -150,15 +151,15 @@ class Aligned:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked:
+class Ranking:
     """A run's documents of judged topics, by topic and rank, with their codes.
 
     What is laid out in rows, one for each topic that the run answers, is laid out once.
     """
 
-    run: Run
+    name: str  # of the run
+    topics: list[str]  # of the run, those without judgments at least
     lengths: NDArray[np.int64]  # documents of each topic of the qrels
-    rows: NDArray[np.int64]  # rows of the run
     tied: NDArray[np.bool_]
     keys: keys.Keys
     judgment: NDArray[np.int32]  # rows of the qrels, -1 for none
@@ -166,7 +167,11 @@ class Ranked:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be laid out again."""
-        return {name: value for name, value in self.__dict__.items() if name in FIELDS}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def documents(self) -> Text:
+        raise NotImplementedError
 
     @property
     def n_topics(self) -> int:
@@ -181,7 +186,7 @@ class Ranked:
     @property
     def rank(self) -> NDArray[np.int64]:
         """Of each document, from 1."""
-        return np.arange(1, len(self.rows) + 1) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
+        return np.arange(1, len(self.codes) + 1) - np.repeat(np.cumsum(self.lengths) - self.lengths, self.lengths)
 
     @property
     def judged(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -223,7 +228,16 @@ class Ranked:
         return wide
 
 
-FIELDS = {field.name for field in fields(Ranked)}
+@dataclass(frozen=True, eq=False)
+class Ranked(Ranking):
+    """A run in the order of a policy."""
+
+    run: Run
+    rows: NDArray[np.int64]  # rows of the run
+
+    @property
+    def documents(self) -> Text:
+        return self.run.documents[self.rows]
 
 
 def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
@@ -232,7 +246,8 @@ def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     lengths = np.bincount(topic + 1, minlength=len(qrels.topics) + 1)[1:]
     columns = _compiled_rank(run, qrels, topic, ties, precision)
     if columns is not None:
-        return Ranked(run, lengths, *columns)
+        rows, tied, pair_keys, judgment, codes = columns
+        return Ranked(run.name, run.topics, lengths, tied, pair_keys, judgment, codes, run, rows)
     rows = np.flatnonzero(topic >= 0)
     rows, tied = order_rows(run, rows, topic[rows], ties, precision)
     topic = topic[rows]
@@ -240,13 +255,13 @@ def rank(run: Run, qrels: Qrels, ties: Ties, precision: Precision) -> Ranked:
     judgment = qrels.lookup.find(pair_keys, run.documents, rows)
     # The last code answers for index -1: not judged.
     codes = np.append(qrels.codes, np.int16(UNJUDGED))[judgment]
-    return Ranked(run, lengths, rows, tied, pair_keys, judgment, codes)
+    return Ranked(run.name, run.topics, lengths, tied, pair_keys, judgment, codes, run, rows)
 
 
 def _compiled_rank(
     run: Run, qrels: Qrels, topic: NDArray[np.int32], ties: Ties, precision: Precision
 ) -> kernel.RankedRows | None:
-    """What `rank` finds, in one pass of the kernel; None where there is none."""
+    """What `rank` finds, in one pass of the kernel; None if there is none."""
     tables = qrels.tables
     if tables is None:
         return None

@@ -1,4 +1,4 @@
-"""Geometric bands (YMT-ties section 4): documents that only need to be scored well enough to land in the right band.
+"""Geometric bands (YMT-ties section 4): documents only need to be scored well enough to land in the right band.
 
 b_1 = 1 and b_{g+1} = ceil(rho b_g); band g holds the ranks b_g .. b_{g+1} - 1. rho is an exact fraction: in floating
 point 1.1 * 170 is a little more than 187, which would end a band too late.

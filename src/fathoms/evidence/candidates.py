@@ -21,7 +21,7 @@ from fathoms.data.lines import Text
 from fathoms.data.qrels import JUDGED, NEGATIVE, UNJUDGED, Qrels
 from fathoms.data.runs import Run
 from fathoms.data.topics import topic_order
-from fathoms.evidence.align import Ranked, rank
+from fathoms.evidence.align import Ranked, Ranking, rank
 from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.evidence.order import Precision, Ties, order_rows
 from fathoms.evidence.universe import UnjudgedKeys
@@ -56,7 +56,7 @@ class Candidates:
         return keys.Lookup(keys.topic_keys(keys.document_keys(self.documents), self.topic), self.documents)
 
     def find(self, topic: str, document: str) -> int | None:
-        """The number of one candidate, None where no system retrieved that document for that topic."""
+        """The number of one candidate, None if no system retrieved that document for that topic."""
         number = self._numbers.get(topic)
         try:
             raw = document.encode(errors="surrogateescape")
@@ -93,7 +93,7 @@ class Candidates:
         return np.bincount(cells, minlength=len(self.topics) * len(grades)).reshape(-1, len(grades)).astype(np.float64)
 
     def judged_by(self, qrels: Qrels, rel: float = 1.0) -> tuple[Bools, Bools]:
-        """Which candidates the judgments speak of, and which they call relevant."""
+        """Which candidates have judgments, and which are judged relevant."""
         rows, _, candidate = self.judgments(qrels)
         judged, relevant = np.zeros(len(self), dtype=bool), np.zeros(len(self), dtype=bool)
         judged[candidate[candidate >= 0]] = True
@@ -139,7 +139,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class DocumentTable(Candidates):
-    """The documents of all given runs, with what the judgments say of each."""
+    """The documents of all given runs, with their judgments."""
 
     pair_keys: keys.Keys  # one a document, of topic and document together
     judgment: NDArray[np.int32]  # rows of the qrels, -1 for none
@@ -184,6 +184,14 @@ class DocumentTable(Candidates):
             self.codes[kept],
             self.tied[systems, :, :width],
         )
+
+    def ranking(self, name: str, topics: list[str]) -> ListedRanking:
+        """A run without what only its file says; `topics` are those without judgments at least."""
+        system = self.names.index(name)
+        listed = self.place[system] >= 0
+        number = self.place[system][listed]
+        columns = (self.pair_keys[number], self.judgment[number], self.codes[number])
+        return ListedRanking(name, topics, self.lengths[system], self.tied[system][listed], *columns, self, number)
 
     @cached_property
     def lengths(self) -> Ints:
@@ -240,8 +248,20 @@ class DocumentTable(Candidates):
         return UnjudgedKeys(self.pair_keys[chosen], np.bincount(self.topic[chosen], minlength=len(self.topics)))
 
 
+@dataclass(frozen=True, eq=False)
+class ListedRanking(Ranking):
+    """A run as the table of documents has it."""
+
+    table: DocumentTable
+    number: NDArray[np.int32]  # of each document
+
+    @property
+    def documents(self) -> Text:
+        return self.table.documents[self.number]
+
+
 class Block:
-    """Candidates of k systems as arrays [topic, column]; what systems say of them is [topic, system, column].
+    """Candidates of k systems as arrays [topic, column]; what systems say about them is [topic, system, column].
 
     Columns have no order. Rows are as wide as the topic with the most candidates, and `present` tells the real ones.
     """
@@ -271,7 +291,7 @@ class Block:
 
     @cached_property
     def rank(self) -> NDArray[np.int32]:
-        """[topic, system, column], 0 where not retrieved. With many systems that is a great deal of memory."""
+        """[topic, system, column], 0 where not retrieved. With many systems that takes a great deal of memory."""
         n_topics, k, n = self.shape
         ranks = np.zeros((n_topics, k, n + 1), dtype=np.int32)
         np.put_along_axis(ranks, self.column, np.arange(1, self.depth + 1, dtype=np.int32)[None, None, :], axis=2)
@@ -351,7 +371,7 @@ def document_table(
 ) -> DocumentTable:
     """The documents of runs that are ranked already, all of them or the top `depth` of each, on these topics.
 
-    A few topics at a time: their documents fit into the processor's caches, where those of all would not.
+    It takes a few topics at a time: their documents fit into the processor's caches, where those of all would not.
     """
     lengths = np.stack([ranked.lengths for ranked in rankings])  # [system, topic]
     first = np.cumsum(lengths, axis=1) - lengths
@@ -421,7 +441,7 @@ def numbered(pair_keys: keys.Keys, topic: NDArray[np.int32], documents: Text) ->
     The same document of the same topic has the same key."""
     order = np.argsort(pair_keys, kind="stable")
     if _shared_by_others(pair_keys[order], topic[order], documents[order]):
-        # One key for two documents: about never, and settled by the strings.
+        # One key for two documents: hardly ever, and settled by the strings.
         order = np.lexsort((documents, topic))
         same = (topic[order[1:]] == topic[order[:-1]]) & (documents[order[1:]] == documents[order[:-1]])
     else:

@@ -1,4 +1,4 @@
-"""What is known of each ranked document: the one block of arrays that all measures work on."""
+"""What is known about each ranked document: the one block of arrays that all measures work on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fathoms.data.subtopics import Subtopics
 
 
-MANY_GRADES = 32  # beyond which grades that nobody has given are not tried
+MANY_GRADES = 32  # above which grades that nobody has given are not tried
 ALONE = -1  # the group of a document that is in no tie group shared by two runs
 CHUNK_CELLS = 1 << 17  # a block of this many cells stays in a core's cache through a measure's arithmetic
 
@@ -39,7 +39,7 @@ class PoolEvidence:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """One system's rankings of some topics, a row a topic, with what the judgments say of each place.
+    """One system's rankings of some topics, a row a topic, with what the judgments say about each place.
 
     `codes` holds for each place PADDING (past the end of the ranking), UNJUDGED (not in the qrels), NEGATIVE (in the
     qrels with a negative grade, so unjudged too), EXCLUDED (not in the qrels, and never to be judged), or JUDGED plus
@@ -62,7 +62,7 @@ class Evidence:
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_cache", {})  # what is remembered of other codes is of no use to a changed copy
+        object.__setattr__(self, "_cache", {})  # what is remembered about other codes is useless to a changed copy
 
     @property
     def width(self) -> int:
@@ -134,7 +134,7 @@ class Evidence:
 
     @cached_property
     def not_judged(self) -> Bools:
-        """Places with a document that is not judged, whether it may yet be or not."""
+        """Places with a document that is not judged, whether or not it may yet be."""
         return (self.codes != PADDING) & (self.codes < JUDGED)
 
     @cached_property
@@ -196,14 +196,14 @@ class Evidence:
         """Whether each of the first n places holds a document that is worth something, by a table over codes."""
         counts, codes = worth > 0, self.codes[:, :n]
         first = int(counts.argmax())
-        # Mostly it is all grades from some grade on, and comparing is quicker than looking up.
+        # Mostly these are all grades from some grade on, and comparing is quicker than looking up.
         has_worth: Bools = codes >= first if counts[first:].all() else counts[codes]
         return has_worth
 
     def mixed(self, value: Floats, k: int) -> MixedGroups | None:
         """Tie groups that start above place k and hold documents of different value, or None.
 
-        `value` gives each code's worth to a measure. Only such groups let another order change a score.
+        `value` gives what each code is worth to a measure. Only such groups let another order change a score.
         """
         worth = value.tobytes()
         key = ("mixed", worth, min(k, self.width))

@@ -33,7 +33,7 @@ def compared(scores: NDArray[np.float64], precision: Precision) -> NDArray[Any]:
     """Scores as they are compared with each other."""
     if precision == "float64":
         return scores
-    with np.errstate(over="ignore"):  # past float32's range is infinite, for trec_eval too
+    with np.errstate(over="ignore"):  # past float32's range it is infinite, for trec_eval too
         return scores.astype(np.float32)
 
 
@@ -161,8 +161,8 @@ def in_order(run: Run, ties: Ties, precision: Precision) -> tuple[Run, Rows, Row
 def canonical(run: Run, ties: Ties, precision: Precision) -> Run:
     """The run as everybody reads it in one order, that of the policy, once it is written to a file.
 
-    Ranks from 1, and the score of rank r of n is n - r + 1: whole numbers that no two documents of a topic share, exact
-    as float32 too up to sixteen million. Topics come as in the file, and the tag is the run's.
+    Ranks start at 1, and the score of rank r of n is n - r + 1: whole numbers that no two documents of a topic share,
+    exact as float32 too up to sixteen million. Topics come as in the file, and the tag is the run's.
     """
     ordered, rank, length = in_order(run, ties, precision)
     return replace(ordered, scores=(length[ordered.topic] - rank + 1).astype(np.float64))
@@ -222,7 +222,7 @@ def in_file_order(run: Run) -> Rows:
 
 
 def rank_ties(run: Run) -> Rows:
-    """Rows with a rank that another row of their topic has too; the first of each rank is not counted."""
+    """Rows with a rank that another row of their topic has too; the first of each rank does not count."""
     if run.ranks is None:
         return np.empty(0, dtype=np.int64)
     order = np.arange(len(run)) if _sorted((run.ranks, run.topic)) else np.lexsort((run.ranks, run.topic))

@@ -1,8 +1,8 @@
 """Pairs of rankings side by side: the documents of two runs, with the rank of each document in both.
 
-Differences between two runs hang on which documents they share and where each run has them. A `RankingBlock` is a view
-of the table of documents: some topics' rankings by some runs, a row for each topic and run, the documents of a topic
-numbered alike. A `PairEvidence` holds pairs of these rows, each pair of one topic.
+Differences between two runs depend on which documents they share and where each run has them. A `RankingBlock` is a
+view of the table of documents: some topics' rankings by some runs, a row for each topic and run, with the documents of
+a topic numbered alike. A `PairEvidence` holds pairs of these rows, each pair about one topic.
 """
 
 from __future__ import annotations
@@ -181,6 +181,23 @@ class RankingBlock:
             before = np.where(first > 1, np.take_along_axis(sums, np.maximum(first - 2, 0), axis=1), np.uint64(0))
             marks: NDArray[np.uint64] = np.take_along_axis(sums, last - 1, axis=1) - before
         return marks
+
+    @cached_property
+    def shared_marks(self) -> NDArray[np.uint64]:
+        """[row, rank]: the same number, but 0, where two rows have the same documents tied in the same places."""
+        first, last = self.groups
+        places = (first * self.width + last).astype(np.uint64)
+        with np.errstate(over="ignore"):
+            return np.where(last > first, self.group_marks + places, np.uint64(0))
+
+    def sorted_in_groups(self, values: NDArray[Any], place: Ints) -> NDArray[Any]:
+        """Values [row, rank], those of tied documents in the order of the `place` that each value has."""
+        first, last = self.groups
+        row, column = np.nonzero(last > first)
+        group = np.cumsum(first[row, column] == column + 1)
+        sorted_values, tied_values = values.copy(), values[row, column]
+        sorted_values[row, column] = tied_values[np.argsort(group * len(place) + place[tied_values], kind="stable")]
+        return sorted_values
 
     def extreme_ranks(self, gain: Floats, best: bool) -> Floats:
         """[row, rank]: the rank that the document in each place has at best, or at worst; see `over_ties`."""

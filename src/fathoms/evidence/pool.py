@@ -18,7 +18,7 @@ from fathoms.evidence.evidence import Evidence, PoolEvidence
 from fathoms.evidence.order import Precision, Ties
 
 if TYPE_CHECKING:
-    from fathoms.evidence.align import Aligned, Ranked
+    from fathoms.evidence.align import Aligned, Ranked, Ranking
 
 NEVER = np.iinfo(np.int32).max  # the depth of a document that no contributing run retrieved
 
@@ -34,8 +34,8 @@ class Pool:
     unjudged_topic: NDArray[np.int32]  # one a pooled document without judgment
     unjudged_depth: NDArray[np.int32]
 
-    def depth_of(self, ranked: Ranked) -> NDArray[np.int32]:
-        pool_row = self.lookup.find(ranked.keys, ranked.run.documents[ranked.rows])
+    def depth_of(self, ranked: Ranking) -> NDArray[np.int32]:
+        pool_row = self.lookup.find(ranked.keys, ranked.documents)
         return np.where(pool_row >= 0, self.depth[pool_row], NEVER).astype(np.int32)
 
     def evidence(self, depth: NDArray[np.int32]) -> PoolEvidence:

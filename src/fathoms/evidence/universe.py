@@ -17,7 +17,7 @@ from fathoms.data.qrels import NEGATIVE, UNJUDGED
 from fathoms.evidence.evidence import Bools, Ints
 
 if TYPE_CHECKING:
-    from fathoms.evidence.align import Ranked
+    from fathoms.evidence.align import Ranking
 
 BATCH = 16_000_000  # keys gathered before those of one document are made one
 
@@ -46,7 +46,7 @@ class UnjudgedKeys:
         return self.sorted[place] == wanted
 
 
-def unjudged_keys(ranked: Ranked, n_topics: int, depth: int | None = None) -> UnjudgedKeys:
+def unjudged_keys(ranked: Ranking, n_topics: int, depth: int | None = None) -> UnjudgedKeys:
     """What a run leaves unjudged, at any rank or in its first `depth`."""
     chosen = in_universe(ranked.codes, ranked.rank, depth)
     return UnjudgedKeys(ranked.keys[chosen], np.bincount(ranked.topic[chosen], minlength=n_topics))
@@ -105,7 +105,7 @@ class Limit:
     depth: int
     documents: UnjudgedKeys | None  # that some given run has there; None where no other run is given
 
-    def __call__(self, ranked: Ranked) -> Bools:
+    def __call__(self, ranked: Ranking) -> Bools:
         outside = (ranked.codes == UNJUDGED) & (ranked.rank > self.depth)
         if self.documents is not None:
             outside[outside] = ~self.documents.has(ranked.keys[outside])

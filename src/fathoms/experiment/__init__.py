@@ -1,1 +1,1 @@
-"""Judgments, runs and how to read them, said once and aligned once."""
+"""Judgments, runs and how to read them: stated once, aligned once."""

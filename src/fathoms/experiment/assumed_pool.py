@@ -1,19 +1,20 @@
-"""Which runs contributed to the pool, and how deep it was, where nobody says so: seen in what is judged.
+"""Which runs contributed to the pool, and how deep it was, inferred from the judgments where nobody says.
 
-A pool of depth d leaves an edge. Down to rank d the documents of a contributing run are judged; below it only those are
-that another run has further up, so the judged share drops from one rank to the next. Runs that did not contribute have
-a share that falls smoothly. So the depth is where the drops of all nearly complete runs, taken together, are greatest.
-That the judged share dips somewhere above says nothing: documents may be missing at random, from the judgments or
-because ties were broken in another order. How complete the pool is, the runs with the sharpest edge say; a run that is
-as complete as they are is taken to have contributed, also where it is too short to have an edge itself.
+A pool of depth d leaves an edge. Down to rank d all documents of a contributing run are judged; below it only those
+that another run ranks higher, so the judged share drops from one rank to the next. For runs that did not contribute,
+that share falls smoothly. The depth is where the drops of all nearly complete runs, taken together, are greatest. A dip
+higher up means nothing: documents may be missing at random, from the judgments or because ties were broken in another
+order. How complete the pool is, the runs with the sharpest edge say; a run as complete as they are is taken to have
+contributed, even if it is too short to have an edge itself.
 
-Where there is no edge (all documents are judged, or so many per topic), the depth is what most runs are judged through.
+Where there is no edge (all documents are judged, or a fixed number per topic), the depth is the one that most runs are
+judged through.
 
-A handful of runs judged by chance may look like a pool. Who contributed can be told (`AssumedPool.sure`) only where
+A handful of runs judged by chance may look like a pool. Contributors can be told apart (`AssumedPool.sure`) only where
 several runs have an edge of their own at the common depth, and no run is judged half as completely as they are: then
-every run either clearly fits the pool or clearly does not. Of a run that would fit in another order of its ties it
-cannot be told either, since the pool may have been made in that order. Elsewhere the runs named are a stand-in, and the
-sentence says that it cannot be told.
+every run either clearly fits the pool or clearly does not. A run that would fit in another order of its ties cannot be
+told apart either, since the pool may have been made in that order. Elsewhere the runs named are a stand-in, and the
+sentence says so.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ class AssumedPool:
     depth: int
     share: float  # of the first `depth` documents of these runs that is judged
     sentence: str
-    known: bool = True  # False: no run is judged through its first ranks, and the depth stands for nothing
-    sure: bool = True  # False: it cannot be told from what is judged, and these runs stand in for the contributors
+    known: bool = True  # False: no run is judged through its first ranks, so the depth means nothing
+    sure: bool = True  # False: the judgments cannot tell, and these runs stand in for the contributors
 
 
 def infer_pool(profiles: Mapping[str, JudgedByRank], named: Sequence[str] | None = None) -> AssumedPool:
@@ -115,19 +116,19 @@ def infer_pool(profiles: Mapping[str, JudgedByRank], named: Sequence[str] | None
 
 
 def _as_complete(retrieved: Floats, judged: Floats, complete: float) -> Bools:
-    """Which runs have as great a share of their first documents judged as the pool has."""
+    """The runs with as great a share of their first documents judged as the pool."""
     error = np.sqrt(ratio(np.full(len(retrieved), complete * (1 - complete)), retrieved))
     return np.asarray((retrieved > 0) & (ratio(judged, retrieved) >= complete - TOLERANCE - 2 * error))
 
 
 def _judged_at_best(profile: JudgedByRank, depth: int) -> int:
-    """How many of the first documents are judged in the order of ties that is best for that."""
+    """How many of the first documents are judged, in the order of ties that makes it most."""
     return int((profile.judged if profile.at_best is None else profile.at_best)[:depth].sum())
 
 
 def _clearly_pooled(retrieved: Floats, judged: Floats, depth: int, at_best: Floats) -> Bools | None:
-    """The runs that contributed to a pool of this depth; None where a run could be of either kind, be it that so many
-    of its documents are judged `at_best`, in another order of ties."""
+    """The runs that contributed to a pool of this depth; None where some run could be either, for instance because so
+    many of its documents are judged `at_best`, in another order of ties."""
     rate, n = _unjudged_rates(retrieved, judged, 0, depth)
     width = max(2, depth // 5)
     above, n_above = _unjudged_rates(retrieved, judged, depth // 2, depth)
@@ -207,7 +208,7 @@ def _weighted_median(values: Floats, weights: Floats) -> float:
 def _without_edge(profiles: Sequence[JudgedByRank]) -> tuple[int, Bools, bool]:
     """The depth that most runs are judged through, those runs, and whether there are any.
 
-    A run judged to its end fits any depth; where most are, the depth is that of the longest of them.
+    A run judged to its end fits any depth; where most runs are, the depth is that of the longest of them.
     """
     depths = np.array([judged_through(profile) for profile in profiles])
     deep = depths[depths >= 2]
@@ -220,7 +221,7 @@ def _without_edge(profiles: Sequence[JudgedByRank]) -> tuple[int, Bools, bool]:
 
 
 def judged_through(profile: JudgedByRank) -> float:
-    """Through how many ranks (nearly) all of a run's documents are judged, whatever single ranks have by chance: the
+    """Through how many ranks (nearly) all of a run's documents are judged, smoothing out chance at single ranks: the
     share is taken to fall with the rank. inf where the run ends first."""
     some = profile.retrieved > 0
     if not some.any():

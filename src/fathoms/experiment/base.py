@@ -1,7 +1,7 @@
-"""What every analysis stands on: judgments, runs and how to read them, said once; each run read and ranked once.
+"""What every analysis stands on: judgments, runs and how to read them, stated once; each run read and ranked once.
 
-`fathoms.api.Experiment` adds the analyses as methods. They live in packages to the right of this one and take what is
-here, so that imports go one way.
+`fathoms.api.Experiment` adds the analyses as methods. They live in packages further down the list of imports and take
+what is here, so that imports go one way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fathoms.data.formats import registry
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.runs import Run, Runs, scan_runs
 from fathoms.data.topic_groups import read_clusters, read_topic_groups
-from fathoms.evidence.align import Aligned, Alignment, Ranked, rank, reranked
+from fathoms.evidence.align import Aligned, Alignment, Ranked, Ranking, rank, reranked
 from fathoms.evidence.candidates import DocumentTable, document_table
 from fathoms.evidence.evidence import Evidence
 from fathoms.evidence.order import Precision, Ties, default_precision
@@ -61,8 +61,8 @@ NOT_OPTIONS = (
     "qrels",
     "runs",
     "expect_judgments",
-)  # they change no figure, or are said apart
-GROUPS = 8  # of runs, for what takes a first pass over them
+)  # they change no figure, or are reported separately
+GROUPS = 8  # of runs: work that takes a first pass over them
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Options:
     topics: Topics = "all"
     band: Fraction | None = None  # growth of the bands of ranks inside which documents are tied; None: no bands
     pooled: tuple[str, ...] | None = None  # names of the runs that contributed to the pool
-    universe_depth: int | None = None  # documents count that some run has in its first places; None: all count
+    universe_depth: int | None = None  # only documents that some run has in its first places count; None: all count
     workers: int = 2
     seed: int = 0
     scheduler: str | None = None
@@ -140,12 +140,13 @@ class BaseExperiment(Reading):
         self.clusters = None if given["cluster"] is None else read_clusters(given["cluster"], topic_groups)
         self.systems = None if given["replicates"] is None else _systems(given["replicates"], self._runs)
         self._qrels: Qrels | None = None
-        self._judged: Content | None = None  # what all judgments say, those of topics that are left out too
+        self._judged: Content | None = None  # what all judgments say, including topics that are left out
         self._contents: dict[str, Content] = {}  # and what runs say
         self._all_topics = False  # whether topics that no run answers stay, even with topics=intersect
         self._ranked: dict[str, Ranked] = {}
-        self.spares_memory = False  # nobody will ask for the runs again once a question has what it wants of them
+        self.spares_memory = False  # runs are not kept once the table of documents has what they rank
         self._surveys: dict[str, Survey] | None = None
+        self._looked_at: dict[str, Survey] = {}  # when they were read
         self._pool: AssumedPool | None = None
         self._universe: UnjudgedKeys | None = None
         self._documents: DocumentTable | None = None
@@ -203,7 +204,7 @@ class BaseExperiment(Reading):
             )
 
     def provenance(self, question: Callable[..., Any], given: Mapping[str, Any]) -> Provenance:
-        """What an answer to a question was made with; the options are those that are not as by default."""
+        """What an answer was made with; of the options, those that differ from their defaults."""
         of_question = {name: of for name, of in parameters(question).items() if of.option is not None}
         read = parameters(Reading.__init__)
         read = {name: of for name, of in read.items() if of.option and (of.option.heading != WORK or name == "seed")}
@@ -233,7 +234,7 @@ class BaseExperiment(Reading):
         self._contents |= contents
 
     def with_all_topics(self) -> BaseExperiment:
-        """The same experiment on all judged topics, for what looks at each run's own."""
+        """The same experiment on all judged topics, for questions about one run at a time."""
         other = copy(self)
         other._all_topics = True
         if self._qrels is None:
@@ -250,16 +251,16 @@ class BaseExperiment(Reading):
         return other
 
     def _forget_judged(self) -> None:
-        self._ranked, self._documents, self._aligned, self._scores = {}, None, {}, {}
+        self._ranked, self._documents, self._aligned, self._scores, self._looked_at = {}, None, {}, {}, {}
 
     @property
     def has_qrels(self) -> bool:
         return self.qrels_source is not None
 
     def measures(self, measures: Sequence[Any] | Any, *, of_pairs: bool = False) -> list[Measure]:
-        """Measures from names, with the experiment's `bounds` and `universe` on those that have them; each once.
+        """Measures from names, with the experiment's `bounds` and `universe` set on those that have them; each once.
 
-        What is `of_pairs` of runs may range over the documents of each pair, and has no use for those of one run.
+        Those `of_pairs` of runs may range over the documents of each pair, which means nothing for a single run.
         """
         prepared = prepare_measures(measures, bounds=self.bounds, universe=self.universe)
         universes = {self.universe, *(getattr(measure, "universe", None) for measure in prepared)}
@@ -270,7 +271,7 @@ class BaseExperiment(Reading):
         return prepared
 
     def units(self, topics: Sequence[str]) -> Units | None:
-        """Which of these topics belong together, where that was said."""
+        """Which of these topics belong together, if the user said so."""
         return Units.among(topics, self.clusters)
 
     def needs_an_order(self, what: str) -> None:
@@ -299,28 +300,34 @@ class BaseExperiment(Reading):
     def _rank(self, name: str) -> Ranked:
         return rank(self.runs[name], self.qrels, self.options.ties, self.options.used_precision)
 
+    def ranking(self, name: str) -> Ranking:
+        """The same, from the table of documents where there is one: without what only the run itself says."""
+        if self._documents is None or self._surveys is None:
+            return self.ranked(name)
+        return self._documents.ranking(name, self._surveys[name].unknown)
+
     def by_content(self) -> list[str]:
-        """The runs in an order that depends on what they rank and not on their names, for whoever draws lots.
+        """The runs in an order that depends on what they rank and not on their names, for random draws.
 
         Their grades decide, so that ids do not matter either; the documents only where two runs have the same grades.
         """
 
         def content(name: str) -> tuple[bytes, ...]:
-            ranked = self.ranked(name)
-            grades = ranked.topic.tobytes() + ranked.codes.tobytes()
-            return tuple(blake2b(part, digest_size=16).digest() for part in (grades, ranked.keys.tobytes()))
+            ranking = self.ranking(name)
+            grades = ranking.topic.tobytes() + ranking.codes.tobytes()
+            return tuple(blake2b(part, digest_size=16).digest() for part in (grades, ranking.keys.tobytes()))
 
         return sorted(self.runs, key=content)
 
     def parts(self, name: str) -> list[Part]:
-        """The run as a whole where it is in memory or small, else parts of its file."""
+        """The run as a whole if it is in memory or small, else parts of its file."""
         if self.keeps(name):
             return [(name, None)]
         readers = self.runs.parts(name)
         return [(name, reader if len(readers) > 1 else None) for reader in readers]
 
     def ranked_part(self, part: Part) -> Ranked | None:
-        """A part of a run in the order of the policy; None where the run has to be looked at as a whole."""
+        """A part of a run in the order of the policy; None if the run has to be read as a whole."""
         name, read = part
         if read is None:
             return self.ranked(name)
@@ -339,16 +346,28 @@ class BaseExperiment(Reading):
         """Read and rank, several at a time, the runs that stay in memory. Called first by every analysis."""
         self.runs.read_streams()
         missing = [name for name in self.runs if self.keeps(name) and name not in self._ranked]
-        if missing:
-            self.qrels.prepare_lookup()
-            ranked = self.map(self._rank, missing, doing="reading runs")  # of which forks keep none
-            self._ranked.update(zip(missing, ranked, strict=True))
+        if not missing or self._documents is not None:
+            return
+        qrels = self.qrels
+        qrels.prepare_lookup()
+
+        def read(name: str) -> tuple[Ranked, Survey | None, Content | None]:
+            ranked = self._rank(name)
+            if not self.spares_memory:
+                return ranked, None, None
+            return ranked, survey(ranked, qrels), content_of_run(ranked.run)
+
+        for name, of_run in zip(missing, self.map(read, missing, doing="reading runs"), strict=True):
+            self._ranked[name], run_survey, content = of_run  # of which forks keep none
+            if run_survey is not None and content is not None:
+                self._looked_at[name], self._contents[name] = run_survey, content
 
     def release(self) -> None:
-        """Give back the memory of runs whose files can be read again, where nobody is likely to ask for them. What was
-        made of them stays: documents, evidence, scores."""
-        if self.spares_memory:
-            self._ranked = {name: of for name, of in self._ranked.items() if not self.runs.is_readable(name)}
+        """Free the memory of the runs, which can be read again. What was made of them stays: documents, evidence,
+        scores."""
+        if self.spares_memory and self._documents is not None:
+            self.surveys()  # takes the last look
+            self._ranked = {}
 
     def map(
         self,
@@ -372,8 +391,8 @@ class BaseExperiment(Reading):
     def map_ranked(
         self, work: Callable[[Ranked], Result], progress: Callable[[str], None] = lambda name: None
     ) -> list[Result]:
-        """`work` on every run in the order of the policy, several at a time. The same pass surveys the runs, if nobody
-        has yet: those that do not stay in memory are not read again for it."""
+        """`work` on every run in the order of the policy, several at a time. The same pass surveys the runs if that has
+        not been done yet, so that runs which do not stay in memory are not read again for it."""
         qrels, surveyed = self.qrels, self._surveys is not None
         qrels.prepare_lookup()
 
@@ -387,13 +406,13 @@ class BaseExperiment(Reading):
         return [result for result, _ in results]
 
     def with_workers(self, workers: int) -> BaseExperiment:
-        """The same experiment, and the same runs in memory, with another number of workers."""
+        """The same experiment, with the same runs in memory, and another number of workers."""
         other = copy(self)
         other.options = replace(self.options, workers=workers)
         return other
 
     def _fitting(self, memory_mb: float) -> frozenset[str]:
-        """The first runs that fit into the memory together, without those that are too large for it."""
+        """The first runs that fit into memory together, leaving out those that are too large by themselves."""
         left = checked("memory_mb", choices.at_least_zero, memory_mb) * 1e6
         kept = []
         for name in self._runs:
@@ -404,8 +423,8 @@ class BaseExperiment(Reading):
         return frozenset(kept)
 
     def documents(self, names: Sequence[str] | None = None, depth: int | None = None) -> DocumentTable:
-        """The documents of these runs, or of all, to a depth, with their judgments: parts of one table, which is made
-        when it is first asked for. Where not all runs stay in memory each call makes its own."""
+        """The documents of these runs, or of all, to a depth, with their judgments: parts of one table, which is built
+        when it is first asked for. Where not all runs stay in memory, each call builds its own."""
         chosen = list(self.runs if names is None else names)
         if not all(map(self.keeps, self.runs)):
             return self._table(chosen, depth)
@@ -445,25 +464,23 @@ class BaseExperiment(Reading):
         )
 
     def align(self, name: str, alignment: Alignment) -> Aligned:
-        """The evidence on one run, a row for each topic of the judgments. A run that stays in memory is brought into
-        line once; only pools and limits of the universe make other evidence of it."""
-        if name in self._aligned and alignment.is_plain:
-            return alignment.completed(self._aligned[name])
-        return self.aligned(self.ranked(name), alignment)
-
-    def aligned(self, ranked: Ranked, alignment: Alignment) -> Aligned:
-        """The same of a run that is at hand."""
-        name = ranked.run.name
-        if not alignment.is_plain or ranked is not self._ranked.get(name):
-            return alignment.of(ranked)
-        if name not in self._aligned:
-            self._aligned[name] = replace(alignment, unjudged_in_universe=None, trace=True).of(ranked)
+        """The evidence on one run, a row for each topic of the judgments. A run that stays in memory is aligned once;
+        only pools and limits of the universe call for other evidence on it."""
+        if not alignment.is_plain or not self.keeps(name):
+            return alignment.of(self.ranking(name))
+        if name not in self._aligned or (alignment.trace and self._aligned[name].judgment is None):
+            self._aligned[name] = replace(alignment, unjudged_in_universe=None).of(self.ranking(name))
         return alignment.completed(self._aligned[name])
 
+    def aligned(self, ranked: Ranked, alignment: Alignment) -> Aligned:
+        """The same for a run that is at hand."""
+        own = ranked is self._ranked.get(ranked.name)
+        return self.align(ranked.name, alignment) if own else alignment.of(ranked)
+
     def lay_out(self) -> None:
-        """Build the table of documents and bring the runs into line, where they stay in memory: here, so that forks
-        have it all."""
+        """Build the table of documents and align the runs that stay in memory: here, so that forks inherit it all."""
         self.prepare()
+        self.surveys()
         if all(map(self.keeps, self.runs)):
             self.documents()
         plain = Alignment(self.qrels, self.options.ties, self.options.precision, seed=self.options.seed)
@@ -471,7 +488,7 @@ class BaseExperiment(Reading):
             self.align(name, plain)
 
     def known_scores(self, name: str, measures: Sequence[Measure]) -> dict[Measure, Scores] | None:
-        """Scores that were made of a run before, of all topics; None where some are missing."""
+        """A run's scores on all topics, if they were made before; None where some are missing."""
         known = {measure: self._scores[name, measure] for measure in measures if (name, measure) in self._scores}
         return known if len(known) == len(measures) else None
 
@@ -487,17 +504,19 @@ class BaseExperiment(Reading):
         *,
         ranges: bool = True,
     ) -> tuple[dict[Measure, list[Scores]], list[Any]]:
-        """The scores of all runs, of all topics, with ranges over the documents of all runs: each measure scores a run
-        once, whoever asks. And what a `look` at the evidence on each run finds, in the same pass over the runs. Without
-        `ranges` those that are not known have neither ranges nor values over ties, and nobody else gets them."""
+        """The scores of all runs on all topics, with ranges over the documents of all runs: each measure scores a run
+        once, whoever asks. Also what `look` finds in the evidence on each run, in the same pass. Without `ranges`,
+        scores made now have neither ranges nor values over ties, and are not kept for others."""
         alignment = self.alignment(measures, notes, ranges=ranges)
 
-        def of_run(ranked: Ranked) -> tuple[dict[Measure, Scores], Any]:
-            evidence = self.aligned(ranked, alignment).evidence
-            missing = [measure for measure in measures if (ranked.run.name, measure) not in self._scores]
+        def of_run(name: str, evidence: Evidence) -> tuple[dict[Measure, Scores], Any]:
+            missing = [measure for measure in measures if (name, measure) not in self._scores]
             return (score_all(evidence, missing, "trec", scores_only=not ranges) if missing else {}), look(evidence)
 
-        by_run = self.map_ranked(of_run, progress)
+        if self._documents is None:
+            by_run = self.map_ranked(lambda run: of_run(run.name, self.aligned(run, alignment).evidence), progress)
+        else:
+            by_run = self.map(lambda name: of_run(name, self.align(name, alignment).evidence), progress=progress)
         scores = [
             {m: self._scores[name, m] for m in measures if m not in new} | new
             for name, (new, _) in zip(self.runs, by_run, strict=True)
@@ -508,11 +527,11 @@ class BaseExperiment(Reading):
         return {m: [of_measures[m] for of_measures in scores] for m in measures}, [seen for _, seen in by_run]
 
     def has_universe(self, measures: Sequence[Measure]) -> bool:
-        """Whether ranges depend on other runs than the one they are of."""
+        """Whether a run's ranges depend on the other runs."""
         return len(self.runs) > 1 and any(measure.needs_universe for measure in measures)
 
     def universe_keys(self) -> UnjudgedKeys:
-        """The unjudged documents of all given runs, each once; they take a pass over the runs."""
+        """The unjudged documents of all given runs, each once; this takes a pass over the runs."""
         if self._universe is None and self._documents is not None:
             self._universe = self._documents.universe(self.options.universe_depth)
         if self._universe is None:
@@ -521,7 +540,9 @@ class BaseExperiment(Reading):
         return self._universe
 
     def surveys(self) -> dict[str, Survey]:
-        """What a first pass over the runs finds out of each: which topics it answers, what is judged at which rank."""
+        """What a first pass finds out about each run: which topics it answers, what is judged at which rank."""
+        if self._surveys is None and len(self._looked_at) == len(self.runs):
+            self._keep(self._looked_at.values())
         if self._surveys is None:
             self._survey(with_keys=False)
         assert self._surveys is not None
@@ -554,10 +575,10 @@ class BaseExperiment(Reading):
     def _keep(self, surveys: Iterable[Survey]) -> None:
         by_run = {run_survey.run: run_survey for run_survey in surveys}
         self._surveys = {name: by_run[name] for name in self.runs}
-        unanswered(list(self._surveys.values()), self.qrels, self.lenient)  # an error where that is all topics
+        unanswered(list(self._surveys.values()), self.qrels, self.lenient)  # an error if that is all topics
 
     def _surveyed(self, names: Iterable[str], whole_runs: list[Survey]) -> Iterator[UnjudgedKeys]:
-        """The unjudged documents of run after run, each of which is read once for all that is asked of it."""
+        """The unjudged documents of run after run, each read once for all that is asked about it."""
         depth = self.options.universe_depth  # which takes ranks in the run as a whole
         for name in names:
             surveys: list[Survey] = []
@@ -575,7 +596,7 @@ class BaseExperiment(Reading):
             whole_runs.append(whole)
 
     def _pool_for(self, measures: Sequence[Measure], notes: list[str]) -> Pool | None:
-        """The pool of the contributing runs, where a measure takes R or its ideal from it."""
+        """The pool of the contributing runs, if a measure takes R or its ideal from it."""
         pooled = [measure for measure in measures if measure.needs_pool and measure.k is not None]
         if not pooled:
             return None
@@ -587,14 +608,14 @@ class BaseExperiment(Reading):
 
     def contributing(self) -> list[str]:
         """The runs that contributed to the pool, as far as they are given: those named, or those that look like it.
-        Without judgments nothing shows who contributed, and all do."""
+        Without judgments nothing shows who contributed, and all count."""
         if self.options.pooled is not None or not self.has_qrels:
             return self._named() or list(self.runs)
         return self.pool_assumed().names
 
     def pool_assumed(self) -> AssumedPool:
-        """Who contributed to the pool and how deep it was, as stated or as seen in what is judged, with a sentence that
-        says so."""
+        """Who contributed to the pool and how deep it was, as stated or as inferred from the judgments, with a sentence
+        that says which."""
         if self._pool is None:
             named = self._named()
             names = list(self.runs) if named is None else named
@@ -604,11 +625,11 @@ class BaseExperiment(Reading):
 
     @property
     def pool_used(self) -> AssumedPool | None:
-        """The pool that something asked for was assumed to have; None where nothing rests on one, or it was stated."""
+        """The pool that something was based on, if it was inferred; None if nothing was, or it was stated."""
         return self._pool if self.options.pooled is None else None
 
     def _named(self) -> list[str] | None:
-        """The runs that are said to have contributed, as far as they are given; None where nobody says so."""
+        """The runs named as contributors, as far as they are given; None where none are named."""
         pooled = self.options.pooled
         if pooled is None:
             return None
@@ -648,7 +669,7 @@ def prepare_measures(
 
 
 def _check_there(path: str) -> None:
-    """That a file of judgments exists is found out at once, though it is read when it is used."""
+    """Fail at once if the file of judgments is missing, though it is read only when it is used."""
     if path != "-" and not os.path.exists(path) and registry.of_object(path) is None:
         raise InputError("no such file", path)
 
@@ -656,7 +677,7 @@ def _check_there(path: str) -> None:
 def _pooled_names(
     pooled: Sequence[str] | str | os.PathLike[str] | None, runs: Runs, notes: list[str]
 ) -> tuple[str, ...] | None:
-    """Names of the contributing runs, given as names or as files; a path is that of a list, one per line."""
+    """Names of the contributing runs, given as names or as files; a path is taken as a list, one per line."""
     if pooled is None:
         return None
     source = None
@@ -677,7 +698,7 @@ def _pooled_names(
 
 
 def _systems(replicates: Mapping[str, str] | str | os.PathLike[str], runs: Runs) -> Systems:
-    """Which system each run is of, by a file, a dict or a rule of how runs are named."""
+    """Which system each run belongs to, by a file, a dict or a rule for how runs are named."""
     of_run: dict[str, str] | None
     if isinstance(replicates, str) and "{system}" in replicates:
         parts = (re.escape(part).replace(r"\*", ".*").replace(r"\?", ".") for part in replicates.split("{system}", 1))
@@ -697,7 +718,7 @@ def _systems(replicates: Mapping[str, str] | str | os.PathLike[str], runs: Runs)
 def _groups(
     groups: Mapping[str, str] | str | os.PathLike[str] | None, runs: Runs, what: str = "groups", of: str = "team"
 ) -> dict[str, str] | None:
-    """The team of each run, or its system, whether runs are given as names or as files."""
+    """The group of each run: its team or its system. Runs may be given as names or as files."""
     if groups is None or isinstance(groups, Mapping):
         return None if groups is None else {str(run): str(team) for run, team in groups.items()}
     if not choices.is_path(groups):

@@ -65,7 +65,7 @@ def run_depth_table(experiment: BaseExperiment, measure: Any, depths: list[int],
     experiment.needs_an_order("evaluate_depths")
     if "@" in str(measure):
         raise FathomsError(f"{measure}: give the measure without its cut-off; the depths say where to cut")
-    # Some measures need a cut-off to exist at all; here the depths are it.
+    # Some measures need a cut-off to exist at all; here it is each depth.
     prepared = parse_measure(f"{measure}@{max(depths)}")
     experiment.prepare()
     notes = [*experiment.topic_notes(), *experiment.qrels.notes]

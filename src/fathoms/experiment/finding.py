@@ -1,4 +1,4 @@
-"""One thing that `fathoms check` found, and words that such things share."""
+"""One thing that `fathoms check` found, and the words that such findings share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids that look wrong: they match only once written another way, or are those of chunks, or of the topic itself."""
+"""Ids that look wrong: they match only when written another way, or they belong to chunks, or to the topic itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Written = Callable[[str], str]  # an id written another way
 
 LOOKED_AT = 5_000  # documents of a run, in whole topics, in which ids are compared
 FIRST = 10  # ranks of which some documents ought to be judged
-TWICE = 2  # times as many ids must match by a rule as do without
+TWICE = 2  # a rule must make this many times as many ids match
 PART = 0.05  # of the ids, which a rule must add; a few may match by chance
 # Where a chunk's number begins; longer ones first, since they hold shorter ones.
 CHUNKS = ("-chunk-", "_chunk_", "-chunk", "_chunk", "::", "#", "_", "-", ":", "/", ".", "@")
@@ -29,7 +29,7 @@ SELF = 3  # topics in which a run has the document of their own id, at least; an
 
 
 class Rule(NamedTuple):
-    """A way of writing ids under which they may match: what it does to the run's, and to the others'."""
+    """Another way of writing ids, under which they may match: what it does to the run's ids, and to the others'."""
 
     words: str
     ours: Written
@@ -86,7 +86,7 @@ FORMS = (
 
 
 def _affixes(ours: Sequence[str], others: Sequence[str], names: tuple[str, str]) -> Iterator[Rule]:
-    """Rules that drop what all ids of a side begin or end with, where the other side has not got that."""
+    """Rules that drop what all ids of one side begin or end with, if the other side does not have it."""
     for common, drop in ((_prefixes, str.removeprefix), (_suffixes, str.removesuffix)):
         for our_affix in ["", *common(ours)]:
             for other_affix in ["", *common(others)]:
@@ -107,7 +107,7 @@ def _dropping(drop: Callable[[str, str], str], affix: str) -> Written:
 
 
 def _start(ids: Sequence[str]) -> str:
-    """What all ids begin with; nothing where there is one only."""
+    """What all ids begin with; nothing if there is only one."""
     if len(ids) < 2:
         return ""
     first, last = min(ids), max(ids)
@@ -116,7 +116,7 @@ def _start(ids: Sequence[str]) -> str:
 
 
 def _prefixes(ids: Sequence[str]) -> list[str]:
-    """What all ids begin with, up to the last sign in it that is no letter or digit, and up to its last digits."""
+    """What all ids begin with: up to the last sign that is neither letter nor digit, and up to the last digits."""
     common = _start(ids)
     prefixes = [re.sub(r"[^\W_]*$", "", common), re.sub(r"\d*$", "", common)]
     return [prefix for prefix in dict.fromkeys(prefixes) if prefix]
@@ -141,7 +141,7 @@ def _chunk_rules() -> Iterator[Rule]:
 
 
 def best_rule(ours: Pairs, others: Pairs, rules: Sequence[Rule]) -> Match | None:
-    """The rule by which most of the others' ids are among ours, where it makes much of a difference."""
+    """The rule under which most of the others' ids are among ours, if it makes much of a difference."""
     known, wanted = dict.fromkeys(ours), dict.fromkeys(others)  # in order, so that examples are always the same
     before = len(known.keys() & wanted.keys())
     needed = max(TWICE * before, before + PART * min(len(known), len(wanted)), 1)
@@ -161,9 +161,9 @@ def best_rule(ours: Pairs, others: Pairs, rules: Sequence[Rule]) -> Match | None
 
 
 def check_documents(run: Run, qrels: Qrels, ranked: Ranked, file: str) -> Iterator[Finding]:
-    """Document ids of a run and of the judgments that would match if they were written alike."""
+    """Document ids of a run and of the judgments that would match if they were written the same way."""
     judged, first = ranked.judgment >= 0, ranked.rank <= FIRST
-    # Most judged documents are there as they are, or most of what the run has is judged.
+    # Most judged documents match as they are, or most of what the run has is judged.
     if TWICE * judged.sum() >= len(qrels) or TWICE * (judged & first).sum() >= first.sum():
         return
     ours, judged_ids, topics = _sampled(run, qrels, ranked)
@@ -205,12 +205,12 @@ def check_documents(run: Run, qrels: Qrels, ranked: Ranked, file: str) -> Iterat
 
 
 def misspelled(ranked: Ranked, qrels: Qrels, topics: np.ndarray, depth: int) -> Match | None:
-    """A spelling by which documents that a run has first in some topics, and that are not judged, would be so."""
+    """A spelling under which documents that a run ranks first in some topics, now unjudged, would be judged."""
     run = ranked.run
     rows = ranked.rows[(ranked.rank <= depth) & (ranked.judgment < 0) & np.isin(ranked.topic, topics)]
     judged = np.isin(qrels.topic, topics)
     ours, judged_ids = _texts(run.documents[rows]), _texts(qrels.documents[judged])
-    # Most ids are already as these rules write them, and then there are no pairs to look at.
+    # Most ids are already written as these rules would write them, and then there are no pairs to look at.
     ids = (set(ours), set(judged_ids))
     rules = [
         rule
@@ -257,12 +257,12 @@ def _texts(ids: np.ndarray) -> list[str]:
 
 
 def check_topics(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
-    """Topic ids that would match if they were written alike."""
+    """Topic ids that would match if they were written the same way."""
     ours: Pairs = [("", topic) for topic in run.topics]
     judged_topics: Pairs = [("", topic) for topic in qrels.topics]
     rules = [*FORMS, *_affixes(run.topics, qrels.topics, ("the run's ids", "the judgments' ids"))]
     match = best_rule(ours, judged_topics, rules)
-    if match is None:  # a few that are spelled otherwise than the rest
+    if match is None:  # a few spelled differently from the rest
         common = set(ours) & set(judged_topics)
         left = [[pair for pair in pairs if pair not in common] for pairs in (ours, judged_topics)]
         of_few = best_rule(left[0], left[1], SPELLINGS)

@@ -1,4 +1,4 @@
-"""Which documents a pool has: to be judged, or with the judgments that such a pool would have had."""
+"""Which documents a pool has: those to judge, or the judgments that such a pool would have had."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PooledDocuments(Result):
-    """The documents of a pool: those to judge, or the judgments that there are of them."""
+    """The documents of a pool: those to judge, or their judgments."""
 
     columns: ClassVar = ("topic", "document", "depth")
     words: ClassVar = ("topic", "document")

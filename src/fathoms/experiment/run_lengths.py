@@ -1,4 +1,4 @@
-"""Runs that were cut far above where others end: measures that read deeper do not compare like with like."""
+"""Runs cut far above where others end: measures that read deeper do not compare like with like."""
 
 from __future__ import annotations
 

@@ -30,12 +30,12 @@ from fathoms.version import __version__
 
 ONE_READING = 5_000_000_000  # bytes of runs in memory, of which a tenth waits for the universe
 FEW_LEVELS = 250
-HEAVY = 100_000_000  # bytes of run files for which processes pay that take a second to start
+HEAVY = 100_000_000  # bytes of run files above which processes, which take a second to start, pay off
 
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """A run's evidence as far as ranges need it, and its unjudged documents, which are a part of the universe."""
+    """A run's evidence as far as ranges need it, and its unjudged documents, which are part of the universe."""
 
     topics: Ints  # as numbered in the judgments
     lengths: Ints
@@ -58,7 +58,7 @@ class RunScores:
     unjudged_anywhere: int  # unjudged documents at any rank, of those that ranges are over
     rank_order_differs: bool  # ranks contradict scores, and ordering by rank would change a score
     notes: list[str]
-    content: Content  # what the run says, those topics too that are not judged
+    content: Content  # what the run says, including unjudged topics
     waiting: Waiting | None = None  # what some ranges are made of once the universe is known
 
     def mean(self, measure: Measure) -> dict[str, float | None]:
@@ -90,11 +90,11 @@ def score_runs(
     resume: Path | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> ScoredRuns:
-    """Score each run on its own, and large files part by part; only one part a worker is in memory.
+    """Score each run on its own, and large files part by part; each worker has only one part in memory.
 
     `scores_only` computes no ranges and no tie values; `resume` is a folder that keeps what is done, for the same call
     later. With `topics=intersect` a run's mean is over the topics that it answers itself, or without `own_topics` over
-    those that any run does.
+    those that any run answers.
     """
     intersect = own_topics and experiment.options.topics == "intersect"
     experiment = experiment.with_all_topics() if intersect else experiment
@@ -143,7 +143,7 @@ def score_runs(
 def _one_reading(experiment: BaseExperiment) -> bool:
     """Whether runs are read once, and ranges that depend on all of them made at the end from what was kept of each.
 
-    Runs in memory can be looked at twice; more than fits there has to be read twice; and a universe that is cut at some
+    Runs in memory can be looked at twice; what does not fit there has to be read twice; and a universe cut at some
     depth must be known first, since it says which documents of a run count.
     """
     runs = experiment.runs
@@ -153,7 +153,7 @@ def _one_reading(experiment: BaseExperiment) -> bool:
 
 
 def _identity(scoring: Scoring) -> str:
-    """What the scores of a run depend on beside that run."""
+    """What the scores of a run depend on, apart from that run."""
     runs, options, measures = scoring.experiment.runs, scoring.experiment.options, scoring.measures
     how = replace(options, workers=0, scheduler=None), scoring.waits
     others = None
@@ -175,7 +175,7 @@ class Scoring:
     own_topics: bool = False  # a run's mean is over the topics that it answers
 
     def part(self, part: Part) -> RunScores | None:
-        """Scores of the topics in a part of a run; None where the run has to be looked at as a whole."""
+        """Scores of the topics in a part of a run; None if the run has to be scored as a whole."""
         name, read = part
         if read is None and self.experiment.keeps(name):
             return self.score(self.experiment.ranked(name), self.experiment.align(name, self.align).answered)
@@ -193,7 +193,7 @@ class Scoring:
         return frozenset(measure for measure in self.measures if self.waits and measure.needs_universe)
 
     def score(self, ranked: Ranked, aligned: Aligned | None = None) -> RunScores:
-        """Scores of the topics that the run has, in line with the judgments already or not."""
+        """Scores of the topics that the run has, whether it is aligned yet or not."""
         run, options = ranked.run, self.experiment.options
         aligned = aligned or self.align.of(ranked, present=True)
         evidence, measures = aligned.evidence, self.measures
@@ -254,7 +254,7 @@ class Scoring:
         return [[next(ranged) for _ in of_run] for of_run in by_run]
 
     def whole(self, parts: list[RunScores]) -> RunScores:
-        """A run as a whole: its topics in the order of the qrels, with those it lacks where they count."""
+        """A run as a whole: its topics in the order of the qrels, including those it lacks if they count."""
         qrels, options = self.align.qrels, self.experiment.options
         topics = [topic for part in parts for topic in part.topics]
         place = np.array([qrels.index[topic] for topic in topics], dtype=np.int64)
@@ -293,7 +293,7 @@ def _fitting(parts: Sequence[RunScores | None]) -> list[RunScores] | None:
 
 
 def _contradicts_itself(ranked: Ranked) -> bool:
-    """Whether a document stands above one with a greater score, by the rank column, in a topic that is judged."""
+    """Whether, by the rank column, a document of a judged topic stands above one with a greater score."""
     run = ranked.run
     if run.ranks is None:
         return False
@@ -305,12 +305,12 @@ def _contradicts_itself(ranked: Ranked) -> bool:
     if ((ranks[1:] > ranks[:-1]) | ~same_topic).all():
         return False  # as most runs are: in the order of both
     if in_both_orders(run):
-        return False  # and as the others are that have ties
+        return False  # and so are the others if they have ties
     tied = ranked.tied[1:]
     in_group = np.append(False, tied) | np.append(tied, False)
     if (same_topic & (ranks[1:] < ranks[:-1]) & ~in_group[1:] & ~in_group[:-1]).any():
         return True
-    # Equal scores go by rank; and what is tied as float32 may have different scores still.
+    # Equal scores go by rank; and scores tied as float32 may still differ.
     places = np.flatnonzero(in_group)
     group, scores = np.cumsum(~ranked.tied[places]), run.scores[ranked.rows[places]]
     ranks[places] = ranks[places[np.lexsort((ranks[places], -scores, group))]]
@@ -321,7 +321,7 @@ Range = tuple[Floats | None, Floats | None]
 
 
 def _ranges(measures: list[Measure], evidence: Evidence, scores: list[Floats]) -> list[Range]:
-    """Each measure's range of each topic, chunk by chunk as scores are made."""
+    """Each measure's range on each topic, chunk by chunk, as scores are made."""
     by_measure: list[list[Scores]] = [[] for _ in measures]
     start = 0
     for chunk in evidence.chunks():
@@ -339,7 +339,7 @@ def _with_range(scores: dict[Measure, Scores], late: list[Measure], ranges: list
 
 
 def _mean_of_answered(runs: Sequence[RunScores], measures: Sequence[Measure], qrels: Qrels, *, lenient: bool) -> str:
-    """The best mean, and what it is without the topics that no run answers."""
+    """The best mean, and what it would be without the topics that no run answers."""
     nowhere = set(unanswered(runs, qrels, lenient))
     chosen = next((measure for measure in measures if measure.aggregate == "mean"), None)
     if not nowhere or chosen is None:

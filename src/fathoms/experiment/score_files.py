@@ -1,4 +1,4 @@
-"""Scores that another tool has computed, read topic by topic."""
+"""Scores that another tool computed, read topic by topic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 COLUMNS = ("run", "topic", "measure", "score")
-TEXTS = ("runid", "relstring")  # of what trec_eval prints, those that are no numbers
+TEXTS = ("runid", "relstring")  # what trec_eval prints that is not a number
 MEAN = "all"  # the topic under which trec_eval and we have the mean
 Row = tuple[str, str, str, float | None]
 
@@ -182,7 +182,7 @@ def _known(name: str) -> bool:
 
 
 def _measure(name: str) -> str:
-    """Our name of a measure, or the one it came with."""
+    """Our name for a measure, or the one it came with."""
     return parse_measure(name).name if _known(name) else name
 
 

@@ -1,4 +1,4 @@
-"""What a first pass over the runs finds out of each, for all that has to look at them together."""
+"""What a first pass over the runs finds out about each, for everything that needs all of them together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which topics runs and judgments share, and what is said where they do not."""
+"""Which topics runs and judgments share, and what the notes say where they do not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fathoms.base.text import pluralise
 from fathoms.data.file_names import run_named
 from fathoms.data.qrels import Qrels
 
-IN_NO_RUN = "judged topics in no run"  # how the gravest of notes begins
+IN_NO_RUN = "judged topics in no run"  # how the gravest notes begin
 
 
 class RunTopics(Protocol):
@@ -33,8 +33,8 @@ class RunTopics(Protocol):
 
 
 def unanswered(runs: Sequence[RunTopics], qrels: Qrels, lenient: bool = False) -> list[str]:
-    """The judged topics that no run answers. A run that answers none at all is an error: it is of other topics, or
-    spells them in another way, and would score 0 whatever it retrieved. `lenient` goes on if others answer some."""
+    """The judged topics that no run answers. A run that answers none of them is an error: it belongs to other topics,
+    or spells them another way, and would score 0 whatever it retrieved. `lenient` goes on if others answer some."""
     return [qrels.topics[i] for i in _nowhere(runs, qrels, lenient)]
 
 
@@ -114,7 +114,7 @@ def some(names: Sequence[str], most: int = 5) -> str:
 
 
 def chosen_run(what: str, run: str, names: Sequence[str]) -> str:
-    """A run among those given, by name, file or ending; an error says `what` was looked for."""
+    """A run among those given, by name, file or the end of its name; an error says `what` was looked for."""
     chosen = run_named(os.fspath(run), names) if choices.is_path(run) else None
     if chosen is not None:
         return chosen

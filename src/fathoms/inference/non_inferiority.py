@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fathoms.base.arrays import Floats
+from fathoms.base.arrays import Floats, Ints
 from fathoms.base.tolerances import ROUNDING
 
 STEPS = 60  # of a bisection: beyond the precision of a double
@@ -70,39 +70,59 @@ def worst_p_above(low: Floats, high: Floats, bound: float) -> float:
     n = len(low)
     if n < 2 or low.mean() - bound <= ROUNDING:
         return 1.0
-    t = _last(lambda t: least_bound(low, high, t) > bound, 0.0, LARGEST_T)
+    path = JudgingPath.of(low, high)
+    t = _last(lambda t: path.least_bound(t) > bound, 0.0, LARGEST_T)
     return max(float(stdtr(n - 1, -t)), 2.0**-n)
 
 
-def least_bound(low: Floats, high: Floats, t: float) -> float:
-    """The least of mean - t x standard error over all differences between two ends for each topic, or a little less;
-    t is not negative.
+@dataclass(frozen=True, eq=False)
+class JudgingPath:
+    """Sums and sums of squares of differences between two ends for each topic, as one topic after another goes from its
+    low end to its high one: those with the greatest low + high first.
 
-    In the sum S and the sum of squares Q of the differences it is f = S/n - t sqrt((Q - S^2/n) / (n (n-1))), convex and
-    falling with Q where t > 0. The sums of squares are greatest for a given S where the topics with the greatest
-    low + high are at their high and the others at their low (for a linear function a S - b Q each topic decides by
-    itself: high if low + high > a/b). So the minimum over the convex hull of all (S, Q) lies on the path that moves one
-    topic after another up, and no judging is below it.
+    For a given sum the sums of squares are greatest on this path, for with a linear function a S - b Q each topic
+    decides by itself: high if low + high > a/b.
     """
-    n = len(low)
-    middle = float((low + high).mean() / 2)  # taken off, lest squares lose what is left of them
-    low, high = low - middle, high - middle
-    order = np.argsort(-(low + high), kind="stable")
-    sums = np.concatenate([[0.0], np.cumsum((high - low)[order])]) + low.sum()
-    squares = np.concatenate([[0.0], np.cumsum((high**2 - low**2)[order])]) + (low**2).sum()
 
-    def value(share: Floats) -> Floats:
-        """On each part of the path, so far along it."""
-        total = sums[:-1] + share * np.diff(sums)
-        square = squares[:-1] + share * np.diff(squares)
-        return total / n - t * np.sqrt(np.maximum(square - total**2 / n, 0.0) / (n * (n - 1)))
+    sums: Floats  # S before each topic, and at the end
+    squares: Floats  # Q
+    middle: float  # taken off all differences, lest squares lose what is left of them
 
-    left, right = np.zeros(n), np.ones(n)
-    for _ in range(THIRDS):  # convex along each part
-        third = (right - left) / 3
-        falls = value(left + third) > value(right - third)
-        left, right = np.where(falls, left + third, left), np.where(falls, right, right - third)
-    return middle + float(min(value(share).min() for share in ((left + right) / 2, np.zeros(n), np.ones(n))))
+    @classmethod
+    def of(cls, low: Floats, high: Floats) -> JudgingPath:
+        middle = float((low + high).mean() / 2)
+        low, high = low - middle, high - middle
+        order = np.argsort(-(low + high), kind="stable")
+        sums = np.concatenate([[0.0], np.cumsum((high - low)[order])]) + low.sum()
+        squares = np.concatenate([[0.0], np.cumsum((high**2 - low**2)[order])]) + (low**2).sum()
+        return cls(sums, squares, middle)
+
+    def least_bound(self, t: float) -> float:
+        """The least of mean - t x standard error over all differences between the ends, or a little less; t is not
+        negative.
+
+        It is f = S/n - t sqrt((Q - S^2/n) / (n (n-1))), convex and falling with Q where t > 0. So its minimum over the
+        convex hull of all (S, Q) lies on the path, and no judging is below it.
+        """
+        n = len(self.sums) - 1
+        more, more_squares = np.diff(self.sums), np.diff(self.squares)
+
+        def value(share: Floats | float, parts: Ints | slice) -> Floats:
+            """On some parts of the path, so far along each."""
+            total = self.sums[:-1][parts] + share * more[parts]
+            square = self.squares[:-1][parts] + share * more_squares[parts]
+            return np.asarray(total / n - t * np.sqrt(np.maximum(square - total**2 / n, 0.0) / (n * (n - 1))))
+
+        first, half, last = (value(share, slice(None)) for share in (0.0, 0.5, 1.0))
+        least = min(float(of.min()) for of in (first, half, last))
+        # Convex along each part, so that it falls on one half of it by no more than it rises on the other.
+        open_ = np.flatnonzero(2 * half - np.maximum(first, last) < least)
+        left, right = np.zeros(len(open_)), np.ones(len(open_))
+        for _ in range(THIRDS if len(open_) else 0):
+            third = (right - left) / 3
+            falls = value(left + third, open_) > value(right - third, open_)
+            left, right = np.where(falls, left + third, left), np.where(falls, right, right - third)
+        return self.middle + min(least, float(value((left + right) / 2, open_).min(initial=np.inf)))
 
 
 def worst_lower_end(low: Floats, high: Floats, alpha: float) -> float:
@@ -110,7 +130,7 @@ def worst_lower_end(low: Floats, high: Floats, alpha: float) -> float:
     from scipy.special import stdtrit
 
     n = len(low)
-    return least_bound(low, high, float(-stdtrit(n - 1, alpha))) if n > 1 else -np.inf
+    return JudgingPath.of(low, high).least_bound(float(-stdtrit(n - 1, alpha))) if n > 1 else -np.inf
 
 
 def lower_end(p: Callable[[float], float], alpha: float, least: float, most: float) -> float:

@@ -1,8 +1,8 @@
 """Do two people who judge the same documents agree, and how many documents does it take to know?
 
-Relevant documents are few, so among documents drawn at random for a second opinion most are not relevant, and say
-little about kappa. It takes fewer if they are drawn by their first grade, of each grade as many as its part in the
-error asks for (Neyman 1934). A second grade then stands for all documents of its first grade.
+Relevant documents are few, so most documents drawn at random for a second opinion are not relevant, and say little
+about kappa. It takes fewer if they are drawn by their first grade, as many of each grade as its part in the error asks
+for (Neyman 1934). A second grade then stands for all documents of its first grade.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from fathoms.evidence.evidence import Floats
 Document = TypeVar("Document")  # whatever names one
 Rating = tuple[tuple[str, int], tuple[str, int]]  # who gave which grade, twice
 
-ASSUMED_KAPPA = 0.6  # before anything is known of it
+ASSUMED_KAPPA = 0.6  # before anything is known about it
 ASSUMED_RELEVANT = 0.3
-PRIOR = 30.0  # documents of each first grade that the assumption is worth where it decides how many it takes
-UNSEEN = 0.5  # of a document for each pair of grades: Jeffreys' prior of what may happen
+PRIOR = 30.0  # documents of each first grade that the assumption is worth when it decides how many to judge
+UNSEEN = 0.5  # for each pair of grades: Jeffreys' prior of what may happen
 DRAWS = 4000
 FEWEST = 5  # documents of each first grade to judge twice, if there are as many
 
@@ -37,10 +37,10 @@ class Agreement(NamedTuple):
 
 
 def kappa(ratings: Iterable[Rating]) -> float | None:
-    """Cohen's kappa (1960), (p_o - p_e) / (1 - p_e), of documents with two grades each; None where it is undefined.
+    """Cohen's kappa (1960), (p_o - p_e) / (1 - p_e), of documents with two grades each; None if it is undefined.
 
     For more than two people the agreements of each two of them, observed and by chance, are averaged by their numbers
-    of documents before the quotient is taken, so that each person's own way of grading is what chance goes by.
+    of documents before the quotient is taken, so that chance agreement reflects each person's own way of grading.
 
     >>> ann_and_bob = [(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15
     >>> round(kappa((("ann", a), ("bob", b)) for a, b in ann_and_bob), 4)
@@ -103,7 +103,7 @@ class SecondGrades:
         ).reshape(len(self.grades), len(self.grades))
 
     def agreement(self) -> Agreement | None:
-        """None where kappa is undefined. First grades of which nobody judged a document twice are left out."""
+        """None if kappa is undefined. First grades of which nobody judged a document twice are left out."""
         n, share = self._seen()
         chances = self.cells / np.maximum(n, 1.0)[:, None]
         value, _ = _kappa(share, chances)
@@ -113,9 +113,9 @@ class SecondGrades:
         return Agreement(value, float(np.sqrt(variance.sum())), int(n.sum()), int(self.cells.trace()))
 
     def interval(self, level: float = 0.95, around: float | None = None) -> tuple[float, float] | None:
-        """From draws of the chances of second grades (Jeffreys' prior), since a disagreement that is rare may have been
-        missed: standard errors are too small then. None where kappa is undefined. `around` is kappa as it was worked
-        out otherwise, in whose place the interval goes."""
+        """From draws of the chances of second grades (Jeffreys' prior), since a rare disagreement may have been missed:
+        standard errors are too small then. None if kappa is undefined. `around` is kappa computed another way, around
+        which the interval is placed."""
         estimate = self.agreement()
         if estimate is None:
             return None
@@ -138,16 +138,16 @@ class SecondGrades:
 
     def needed(self, error: float, level: float = 0.95) -> dict[int, int]:
         """How many documents of each first grade to judge twice so that kappa is known to +- `error`: as few as
-        possible in all, and not more than there are.
+        possible in all, and no more than there are.
 
-        It goes by the chances seen, and to begin with by those assumed. The assumption counts for a good deal: whoever
-        stops as soon as what was seen looks sure stops too early.
+        It uses the chances seen, and at first those assumed. The assumption counts for a good deal: whoever stops as
+        soon as the data look sure stops too early.
         """
         wanted = np.where(self.judged > 0, np.maximum(self._wanted(error, level), FEWEST), 0.0)
         return dict(zip(self.grades, np.minimum(wanted, self.judged).astype(int).tolist(), strict=True))
 
     def is_within_reach(self, error: float) -> bool:
-        """Whether as many documents of each first grade are judged as are to be judged twice, and there are two grades,
+        """Whether as many documents of each first grade are judged as are to be judged twice, and two grades occur,
         without which there is no kappa."""
         return int((self.judged > 0).sum()) > 1 and bool((self._wanted(error) <= self.judged).all())
 
@@ -177,7 +177,7 @@ def drawn_by_first_grade(
     lots, as many as it takes. `first` and `second` are the grades that documents have.
 
     However many documents are judged later, those drawn are a random sample of all of a grade, so each one's
-    probability to be drawn is known: how many are drawn over how many there are.
+    probability of being drawn is known: how many are drawn over how many there are.
     """
     needed = SecondGrades(
         Counter(first.values()), ((first[document], grade) for document, grade in second.items())
@@ -200,7 +200,7 @@ def documents_for_kappa(
     error: float, shares: Sequence[float] = (1 - ASSUMED_RELEVANT, ASSUMED_RELEVANT), level: float = 0.95
 ) -> list[int]:
     """How many documents of each first grade two people must judge so that kappa is known to +- `error`, before
-    anything is known of it: it is taken to be 0.6, and the share of each grade as given, here 0.3 relevant.
+    anything is known about it: it is assumed to be 0.6, and the share of each grade as given, here 0.3 relevant.
 
     >>> documents_for_kappa(0.1)
     [145, 119]

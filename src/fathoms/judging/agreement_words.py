@@ -9,7 +9,7 @@ from fathoms.judging.session import Session
 
 
 def opinion_sentences(session: Session) -> list[str]:
-    """For the summary, each on lines of its own; none where nobody judged a document twice, and nobody was to."""
+    """For the summary, each on lines of its own; none if nobody judged a document twice, and nobody was to."""
     if not session.state.judged_twice and not session.state.judges_twice:
         return []
     return [_agreement(session), _others(session)]

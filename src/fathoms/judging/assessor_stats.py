@@ -10,12 +10,12 @@ from statistics import fmean, median
 from fathoms.judging.agreement import kappa
 from fathoms.judging.state import JudgingState, OwnWork
 
-BREAK = 600.0  # seconds between two answers from which on somebody was away
+BREAK = 600.0  # seconds between two answers above which somebody was away
 
 
 @dataclass(frozen=True)
 class AssessorSummary:
-    """One assessor's work, as far as it stands."""
+    """One assessor's work, so far."""
 
     name: str
     judged: int

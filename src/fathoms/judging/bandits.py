@@ -1,8 +1,8 @@
 """Bandit pooling: each run is an arm of a topic's bandit, and a relevant document its reward.
 
 Losada, Parapar and Barreiro (2016), Feeling Lucky? Multi-armed Bandits for Ordering Judgements in Pooling-based
-Evaluation. Of a topic, the next document is the first unjudged one of the arm that promises most; its judgment is the
-reward of that arm alone. A document that several arms of the same promise offer goes to the one that ranks it highest,
+Evaluation. The next document of a topic is the first unjudged one of the arm that promises most; its judgment is the
+reward of that arm alone. A document that several equally promising arms offer goes to the one that ranks it highest,
 then to the one given first. Topics take turns: the one with the fewest judgments comes next.
 """
 

@@ -1,4 +1,4 @@
-"""Batches: the next documents to judge in a file that is handed out, and the grades read back from it."""
+"""Batches: the next documents to judge, in a file that is handed out, and the grades read back from it."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _answer(session: Session, row: Mapping[str, str], assessor: str, path: str, 
 
 
 def _is_known(session: Session, answer: Answer, path: str) -> bool:
-    """Whether the document has this grade already; an error where it has another."""
+    """Whether the document has this grade already; an error if it has another."""
     if session.documents.may_grade(session.state, answer.candidate, tidy(answer.assessor)):
         return False
     grade, source = session.grade_of(answer.candidate)

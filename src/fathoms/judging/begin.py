@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from fathoms.judging.session import Session
 
 HOW_OPENED = ("resume", "first", "labels", "sample", "design", "per_topic")
-SETTINGS = {"confidence": "until"}  # arguments that settings call otherwise
+SETTINGS = {"confidence": "until"}  # arguments that the settings call by another name
 
 
 def begin_or_resume(experiment: BaseExperiment, path: Path, *, measures: Any, **given: Any) -> Session:
-    """What is not given is as in the session on resuming, and else as `JudgingSettings` has it."""
+    """Arguments left out are as in the session when resuming, and otherwise as `JudgingSettings` has them."""
     how, settings = opened_and_settings(given)
     if measures is not None:
         settings["measures"] = tuple(measure.name for measure in experiment.measures(measures))
@@ -28,6 +28,6 @@ def begin_or_resume(experiment: BaseExperiment, path: Path, *, measures: Any, **
 
 
 def opened_and_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments that say how a session is opened, and those that it is begun with."""
+    """The arguments that say how to open a session, and those that it begins with."""
     how = {name: value for name, value in given.items() if name in HOW_OPENED}
     return how, {SETTINGS.get(name, name): value for name, value in given.items() if name not in HOW_OPENED}

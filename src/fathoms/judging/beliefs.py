@@ -1,14 +1,11 @@
-"""What is believed of the runs' scores by a measure, while some documents' grades are known by their chances only.
+"""What is believed about the runs' scores by a measure, while some documents' grades are known only by their chances.
 
 A score is a sum over documents, divided by R or an ideal in some measures. With a_i what a unit of gain at document i
-adds to a run's expected score, x(l) the gain of level l, s the score and d(l) the growth of the divisor by a
-document of level l, by share, judging document i moves the expected score by
-
-    a_i (x(l) - E x) - s (d(l) - E d),
-
-which is exact where there is no divisor. Which documents matter follows from the variance of that over l; the
-covariance of the runs' scores is the sum of it over documents for weighted measures, RTC's closed form for AP, and
-taken from draws for all others.
+adds to a run's expected score, x(l) the gain of level l, s the score and d(l) the growth of the divisor by a document
+of level l, as a share, judging document i moves the expected score by a_i (x(l) - E x) - s (d(l) - E d), which is exact
+if there is no divisor. Which documents matter follows from the variance of that over l; the covariance of the runs'
+scores is the sum of it over documents for weighted measures, RTC's closed form for AP, and taken from draws for all
+others.
 """
 
 from __future__ import annotations
@@ -35,15 +32,15 @@ from fathoms.measures.normalised import NormalisedSum
 from fathoms.measures.weighted import Weighted
 
 DRAWS = 200
-DENSE = 16  # runs up to which matrices are not worth being sparse
-MOST_IN_CLOSED_FORM = 30  # runs, of which the covariances of AP are worked out rather than drawn
+DENSE = 16  # runs up to which sparse matrices are not worth it
+MOST_IN_CLOSED_FORM = 30  # runs up to which the covariances of AP are computed rather than drawn
 
 
 Matrix: TypeAlias = Any  # an array, or with many runs a sparse matrix
 
 
 class Grading(NamedTuple):
-    """What grades there are, and what is known of documents that no run has."""
+    """What grades there are, and what is known about documents that no run has."""
 
     levels: Floats  # ascending from 0
     elsewhere: Floats  # [topic, level]: judged documents that are no candidates
@@ -54,7 +51,7 @@ class Grading(NamedTuple):
 
 
 class TopicEffects(NamedTuple):
-    """How expected scores of a topic follow the grades of its documents."""
+    """How a topic's expected scores depend on the grades of its documents."""
 
     on_sum: Matrix  # [document, run]: a before it is divided
     divisor: float
@@ -79,7 +76,7 @@ class TopicEffects(NamedTuple):
 
 
 class Beliefs(ABC):
-    """One measure's. `chance` [level, topic, column] is the engine's, and 0 or 1 where judged."""
+    """The beliefs about one measure. `chance` [level, topic, column] is the engine's, and 0 or 1 where judged."""
 
     def __init__(self, measure: Measure, block: Block, grading: Grading) -> None:
         self.measure, self.block, self.grading = measure, block, grading
@@ -92,7 +89,7 @@ class Beliefs(ABC):
         self.open_pairs = np.zeros((k, k))  # Laplacian of the graph of pairs that are not settled
 
     def start(self, chance: Floats, fit: GradeFit, seed: int) -> None:
-        """Everything anew, as when the model was fitted."""
+        """Everything anew, as when the model is fitted."""
         self.chance, self.fit = chance, fit
         self._effects: dict[int, TopicEffects] = {}
         self._begin(seed)
@@ -122,7 +119,7 @@ class Beliefs(ABC):
         return known_in_all([""] * len(counts), self.grading.levels, self.grading.max_grade, counts)
 
     def effects(self, topic: int) -> TopicEffects:
-        """With the chances that there are."""
+        """With the current chances."""
         if topic not in self._effects:
             self._effects[topic] = self.effects_with(topic, self.chance[:, topic])
         return self._effects[topic]
@@ -140,7 +137,7 @@ class Beliefs(ABC):
         return divisors[:, 0], ratio(divisors[:, 1:] - divisors[:, :1], divisors[:, :1])
 
     def _in_all(self, topic: int, chance: Floats) -> Floats:
-        """[level]: how many documents of a topic are to be expected."""
+        """[level]: how many documents of a topic to expect."""
         return chance[:, : self._present[topic]].sum(axis=1) + self.grading.elsewhere[topic]
 
     def _on_sum(self, topic: int, chance: Floats) -> Matrix:
@@ -247,7 +244,7 @@ class ClosedForm(Beliefs):
 
     def _direct(self, topic: int) -> Any:
         effects = self.effects(topic)
-        # What is known does not follow the model.
+        # What is known does not depend on the model.
         is_open = self.chance[:, topic, : self._present[topic]].max(axis=0) < 1
         return self.fit.directions(topic, _OpenOnly(effects, is_open), self.values, effects.growth)
 
@@ -300,7 +297,7 @@ class APBeliefs(ClosedForm):
 
     def _all_effects(self) -> dict[int, TopicEffects]:
         """Of all topics at once: H of the moments is what a unit of gain adds to the sum."""
-        # Topic by topic, for sums are to be the same to the last bit as when one topic is looked at again.
+        # Topic by topic, since sums must be the same to the last bit as when one topic is looked at again.
         in_all = [self._in_all(topic, self.chance[:, topic]) for topic in range(len(self._present))]
         divisor, growth = self._divisors(np.array(in_all))
         on_sum = np.ascontiguousarray(np.swapaxes(self._moments.H, 1, 2))
@@ -310,7 +307,7 @@ class APBeliefs(ClosedForm):
         }
 
     def _on_sum(self, topic: int, chance: Floats) -> Matrix:
-        """AP needs to know nothing but the chances to be relevant, which are its gains."""
+        """AP needs nothing but the chances of relevance, which are its gains."""
         n = self._present[topic]
         columns = np.minimum(self.block.column[topic], n)
         gains = np.append(self.relevant @ chance[:, :n], 0.0)[columns]
@@ -321,7 +318,7 @@ class APBeliefs(ClosedForm):
 
 
 class DrawnBeliefs(Beliefs):
-    """Scores of many draws of all grades, in which known ones stand fast."""
+    """Scores from many draws of all grades, in which known ones are fixed."""
 
     def _begin(self, seed: int) -> None:
         n_topics, k, _ = self.block.shape
@@ -334,7 +331,7 @@ class DrawnBeliefs(Beliefs):
         self._at_start = self.expectation.copy()
 
     def _score(self, topic: int) -> Floats:
-        """As it was at the start, so that the choice of documents need not wait for scores of draws."""
+        """As it was at the start, so that choosing documents need not wait for scores of draws."""
         return self._at_start[topic]
 
     def _update(self, topic: int, column: int, level: int) -> None:
@@ -357,7 +354,7 @@ class DrawnBeliefs(Beliefs):
         drawn: Bools = np.asarray(levels.any(axis=0))  # above level 0 in some draw
         above = levels[:, drawn]
         if (above == above[0]).all():
-            levels, above = levels[:1], above[:1]  # all draws are this one
+            levels, above = levels[:1], above[:1]  # all draws agree
         counts = np.stack([(above == level).sum(axis=1) for level in range(len(self.values))], axis=1)
         counts[:, 0] += n - above.shape[1]
         counts = counts + self.grading.elsewhere[topic]
@@ -435,11 +432,11 @@ def check_judging(measure: Measure) -> None:
 
     if measure.judging == "none" or getattr(measure, "judged_only", False) or measure.needs_pool:
         able = ", ".join(name for name, cls in MEASURES.items() if cls.judging != "none")
-        raise FathomsError(f"judging does not go by {measure.name}; it does by {able}, without judged_only or a pool")
+        raise FathomsError(f"judging cannot go by {measure.name}; it can go by {able}, without judged_only or a pool")
 
 
 def beliefs_of(measure: Measure, block: Block, grading: Grading, moments: Moments | None = None) -> Beliefs:
-    """What fits the measure. `moments` of the same block, that nobody uses any more, save time."""
+    """The kind that fits the measure. `moments` of the same block, if nobody uses them any more, save time."""
     check_judging(measure)
     if isinstance(measure, Weighted):
         return WeightedBeliefs(measure, block, grading)

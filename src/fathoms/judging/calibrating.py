@@ -1,8 +1,8 @@
 """How far off the model is, by backtests on the judgments made: part of them is hidden and predicted from the rest.
 
-The same backtests as those of the estimates (`estimate/backtest.py`). Below a pool, its deeper levels are hidden, and
-say how predictions drift with depth; documents that were chosen one by one are hidden a third at a time. Covariances of
-the runs' scores are then widened until they explain what was seen.
+These are the backtests of the estimates (`estimate/backtest.py`). Below a pool, its deeper levels are hidden, and show
+how predictions drift with depth; documents chosen one by one are hidden a third at a time. Covariances of the runs'
+scores are then widened until they explain what was seen.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.judging.beliefs import Beliefs
 from fathoms.judging.grade_chances import UNKNOWN_DRIFT, DocumentGrades, Grades, learnt_from
 
-PRIOR_CASES = 10.0  # backtests of a run's mean that are as good as what other collections say: no widening
+PRIOR_CASES = 10.0  # backtests of a run's mean that count as much as what other collections show, which is no widening
 
 
 def calibrate(learner: Grades, judged: Bools, level: Ints, beliefs: Sequence[Beliefs], seed: int) -> list[float]:
-    """Factors by which standard deviations are to be widened, one a measure; the learner learns its drift. The beliefs
-    are to be started anew afterwards."""
+    """Factors by which to widen standard deviations, one a measure; the learner learns its drift. The beliefs must be
+    started anew afterwards."""
     documents = learner.documents_with(judged, level)
     tests = hidings(
         documents,

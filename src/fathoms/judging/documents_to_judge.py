@@ -1,6 +1,6 @@
 """The documents of a session: which there are, what was judged before, and what comes first.
 
-The engine goes by numbers of candidates, events by the ids of topics and documents; here is where they meet.
+The engine uses numbers of candidates, events use the ids of topics and documents; here they meet.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Task(NamedTuple):
 
 
 class DocumentsToJudge:
-    """Candidates, those of them that were judged before, and what is asked for before the engine chooses."""
+    """Candidates, those among them judged before, and what is asked for before the engine chooses."""
 
     def __init__(
         self,
@@ -86,11 +86,11 @@ class DocumentsToJudge:
         return [number for number in self.first if self.is_open(state, number)]
 
     def withheld(self, state: JudgingState) -> list[int]:
-        """Candidates that are not to be offered, since somebody skipped them, or has them in a batch."""
+        """Candidates not to be offered, since somebody skipped them, or has them in a batch."""
         return self.numbers(state.withheld)
 
     def judgments(self, state: JudgingState) -> list[tuple[int, float]]:
-        """What the engine is to know: candidates and the grades that count, in the order in which they were judged."""
+        """What the engine must know: candidates and the grades that count, in the order in which they were judged."""
         made = ((self.find(event.topic, event.document), event.grade or 0) for event in state.grades)
         return [*self.imported.items(), *made]
 

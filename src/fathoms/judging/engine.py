@@ -1,7 +1,7 @@
-"""The judging engine: which document next, what the judgments so far say of the runs, and how many more it may take.
+"""The judging engine: which document next, what the judgments so far say about the runs, and how many more it may take.
 
 Front ends (the terminal, a page, the studies) talk to this and nothing else. Everything is a function of the ordered
-judgments: an engine that is told the same judgments again is in the same state.
+judgments: an engine given the same judgments again is in the same state.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from fathoms.measures.gains import Binary
 
 EVERY = 10  # judgments between two fits of the model (RTC section 4.2)
 SHARE = 20  # later a fit waits for a twentieth of the judgments, which changes as little
-GUESSES = 200  # walks behind a forecast, looked at after so many numbers of judgments
+GUESSES = 200  # walks behind a forecast, checked after these numbers of judgments
 FORECAST_STEPS = 80
-FORECAST_RANGE = (0.25, 0.85)  # quantiles told; after 30 judgments 73% of 33 pairs of TREC-8 fell between them
-CALIBRATE = 50  # judgments from which on backtests say something
+FORECAST_RANGE = (0.25, 0.85)  # quantiles reported; after 30 judgments 73% of 33 pairs of TREC-8 fell between them
+CALIBRATE = 50  # judgments from which backtests say something
 FORECAST_PAIRS = 5  # the least confident pairs, which decide how long it takes
 
 
@@ -59,12 +59,11 @@ class Engine:
         pool_depth: int = 0,
         moments: Moments | None = None,
     ) -> None:
-        """`grades` are those a document may have; with `rel` or more it is relevant to strategies that ask for no more.
+        """`grades` are those a document may have; with `rel` or more it is relevant to strategies that need no more.
         `labels` [candidate, label] are further values for the model; `elsewhere` [topic, grade] counts judged documents
-        that are no candidates. To `judgments` that are there from the start the model is fitted once, whatever their
-        number; None is for those who `load` them next, of which so many are `imported`, made before, from a pool of
-        `pool_depth` if it had one.
-        `moments` of the same runs, that no other engine uses any more, save time."""
+        that are no candidates. The model is fitted once to the `judgments` there are at the start, whatever their
+        number; None is for those who `load` them next, of which the first `imported` were made before, from a pool of
+        `pool_depth` if it had one. `moments` of the same runs, if no other engine uses them any more, save time."""
         if isinstance(strategy, str):
             strategy = strategy_named(strategy)
         if not 0.5 < until < 1:
@@ -199,7 +198,7 @@ class Engine:
         state = self._state
         self._fit = fit = self._learner.fit(state.judged, state.level)
         known = np.arange(len(state.chance))[:, None, None] == state.level
-        # Anew even where no probability changed: then a state that was loaded equals one that grew, to the last bit.
+        # Anew even if no probability changed: then a state that was loaded equals one that grew, to the last bit.
         state.chance[:] = np.where(state.judged | ~self.block.present, known, fit.chance)
         for beliefs in self.beliefs:
             beliefs.start(state.chance, fit, self.seed)
@@ -228,8 +227,8 @@ class Engine:
         return int(self.block.number[chosen, top[chosen]])
 
     def queue(self, n: int, skip: Collection[int] = (), topic: int | None = None) -> list[int]:
-        """The first n candidates, of one topic or of any, that `next` would name one after the other, were each skipped
-        in its turn."""
+        """The first n candidates, of one topic or of any, that `next` would name one after another if each were skipped
+        in turn."""
         without = self._state.judged | ~self.block.present
         without.flat[self._flat[[number for number in skip if self._has(number)]]] = True
         if topic is not None:
@@ -239,7 +238,7 @@ class Engine:
         if not n:
             return []
         least = np.partition(weights, -n)[-n]
-        near = np.flatnonzero(weights >= least - 1e-12 * abs(least))  # with those that the lot may prefer
+        near = np.flatnonzero(weights >= least - 1e-12 * abs(least))  # including those that the lot may prefer
         values, lot = weights[near], self._lot.ravel()[near]
         numbers: list[int] = []
         for _ in range(n):
@@ -249,12 +248,12 @@ class Engine:
         return numbers
 
     def weights(self) -> Floats:
-        """[topic, column]: what documents are chosen by; 0 for those that are judged."""
+        """[topic, column]: the weights that documents are chosen by; 0 for those that are judged."""
         return np.where(self._state.judged | ~self.block.present, 0.0, self._weight.values)
 
     def max_change(self) -> Floats:
-        """[topic, column]: how far judging a document relevant could move the scores of two runs apart, by the
-        first measure."""
+        """[topic, column]: how far judging a document relevant could move the scores of two runs apart, by the first
+        measure."""
         greatest = np.zeros(self.block.number.shape)
         beliefs = self.beliefs[0]
         for topic in self._topics:
@@ -285,8 +284,8 @@ class Engine:
         return confidence(self.beliefs[measure].means(), self._covariance(measure))
 
     def with_others(self, pairs: Sequence[tuple[float, float]], measure: int = 0) -> WithOthers | None:
-        """The same had another assessor judged, from the two grades of documents judged twice; None where these are
-        too few to tell."""
+        """The same if another assessor had judged, from the two grades of documents judged twice; None if these are too
+        few to tell."""
         others = second_chances(pairs, self._level, len(self._levels))
         if others is None:
             return None
@@ -298,13 +297,13 @@ class Engine:
         )
 
     def _covariance(self, measure: int) -> Floats:
-        """Of mean scores, as wide as the backtests ask for."""
+        """Covariance of mean scores, as wide as the backtests ask for."""
         return self.widening[measure] ** 2 * self.beliefs[measure].covariance()
 
     def probabilities(self) -> tuple[Ints, Floats]:
         """Numbers of the candidates, and each one's probability of relevance: 0 or 1 where judged."""
         present = self.block.present
-        # Where grades count as relevant or not by a measure's threshold, no other one can be told.
+        # If grades count as relevant or not by a measure's threshold, no other grade can be told.
         relevant = np.tensordot(self._levels >= min(self._rel, self._levels[-1]), self._state.chance, axes=1)
         return self.block.number[present], relevant[present]
 
@@ -316,7 +315,7 @@ class Engine:
         return [(a, b) for a in runs for b in runs if a < b]
 
     def open_pairs(self) -> list[tuple[int, int]]:
-        """Those pairs of which by some measure neither run is the better one with the confidence asked for."""
+        """The pairs of which, by some measure, neither run is better with the required confidence."""
         is_open = set().union(*(self._open(place) for place in range(len(self.beliefs))))
         return [pair for pair in self.pairs() if pair in is_open]
 
@@ -326,13 +325,13 @@ class Engine:
         return [(a, b) for a, b in self.pairs() if is_open[a, b]]
 
     def settled(self) -> bool:
-        """Whether every pair that matters has the confidence asked for. A model is not trusted before its first fit,
-        nor ours before it has seen as many topics (or all, where runs differ in fewer)."""
+        """Whether every pair that matters has the required confidence. A model is not trusted before its first fit, nor
+        ours before it has seen as many topics (or all, if runs differ in fewer)."""
         enough = not self.strategy.learns or self.judged >= min(EVERY, self.size)
         return enough and self._seen_topics() and not self.open_pairs()
 
     def _seen_topics(self) -> bool:
-        """Whether enough of the topics in which runs differ have judgments; MTC and RTC know no such rule."""
+        """Whether enough of the topics in which runs differ have judgments; MTC and RTC have no such rule."""
         if not isinstance(self._learner, Grades):
             return True
         column = self.block.column
@@ -345,8 +344,8 @@ class Engine:
 
         As documents are judged, a pair's variance falls and its expected difference wanders by as much: a random walk,
         stopped when the difference is z standard deviations from 0. Walks are drawn for the least confident pairs. The
-        documents' share of the variance falls as those that carry most of it are judged, the model's share as that of a
-        mean does, with the number of judgments.
+        documents' share of the variance falls as those that carry most of it are judged; the model's share falls as
+        that of a mean does, with the number of judgments.
         """
         from scipy.special import ndtri
 
@@ -410,7 +409,7 @@ _FITS = [0]
 def _grading(
     measures: Sequence[Measure], grades: Sequence[float], elsewhere: Floats | None, n_topics: int
 ) -> tuple[Floats, Grading]:
-    """Grades that are told apart, which is relevant or not where no measure asks for more."""
+    """The grades told apart: relevant or not, unless a measure asks for more."""
     levels = distinct(np.maximum(np.asarray([0.0, *grades], dtype=np.float64), 0.0))
     counts = np.zeros((n_topics, len(levels))) if elsewhere is None else elsewhere.astype(np.float64)
     thresholds = {float(m.rel) if isinstance(m, Binary) else -1.0 for m in measures}
@@ -429,6 +428,6 @@ def _gathered(labels: Floats | None, number: Ints) -> Floats | None:
 
 
 def _drawn(weights: Floats, lot: Floats, most: Floats) -> Any:
-    """Where the greatest weight stands; among those that differ by rounding only, the one on which the lot falls."""
+    """The place of the greatest weight; among those that differ only by rounding, the one that the lot picks."""
     least = most - 1e-12 * np.abs(most)
     return np.where(weights >= least[..., None], lot, -1.0).argmax(axis=-1)

@@ -1,4 +1,4 @@
-"""What a judging session is begun with, and what happens in it."""
+"""What a judging session begins with, and what happens in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fathoms.measures.parse import parse_measure
 
 @dataclass(frozen=True)
 class JudgingSettings:
-    """What a session is begun with; `until`, `stay` and `recall` may change later."""
+    """What a session begins with; `until`, `stay` and `recall` may change later."""
 
     strategy: str = DEFAULT
     until: float = 0.95
@@ -32,10 +32,10 @@ class JudgingSettings:
     measures: tuple[str, ...] = ("AP",)
     judge_twice: float = 0.0  # share of documents that two people judge
     kappa_error: float | None = None  # or as many as it takes to know kappa to +- this
-    count_disagreement: bool = False  # a pair is settled only if it would be by another assessor's judgments
+    count_disagreement: bool = False  # a pair is settled only if another assessor's judgments would settle it too
     stay: int = 1  # documents of a topic that an assessor judges before another topic comes
     recall: float | None = None  # share of the relevant documents to find, for the strategy find-all
-    topics: str = "all"  # of the runs, or only those that are `judged`; sessions that do not say it were of all
+    topics: str = "all"  # of the runs, or only those that are `judged`; sessions that do not say took all of the runs'
 
     def __post_init__(self) -> None:
         if not 0.5 < self.until < 1:
@@ -53,7 +53,7 @@ class JudgingSettings:
         if self.topics not in choices.JUDGED_TOPICS:
             raise FathomsError(f"topics: expected {' or '.join(choices.JUDGED_TOPICS)}, found {self.topics!r}")
         if self.stay < 1:
-            raise FathomsError(f"an assessor stays on a topic for 1 document at least, found {self.stay}")
+            raise FathomsError(f"an assessor stays on a topic for at least 1 document, found {self.stay}")
         if self.recall is not None and self.strategy != "find-all":
             raise FathomsError(f"a recall to reach is for the strategy find-all, found {self.strategy}")
         if self.recall is not None and not 0 < self.recall < 1:
@@ -65,7 +65,7 @@ class JudgingSettings:
         return (grade or 0) >= self.rel
 
     def parsed(self) -> list[Measure]:
-        """The measures; `rel` is the threshold of those that have one and do not say it themselves."""
+        """The measures; `rel` is the threshold of those that have one and do not set it themselves."""
         measures = map(parse_measure, self.measures)
         return [m.replace(rel=self.rel) if isinstance(m, Binary) and m.rel == 1 else m for m in measures]
 
@@ -75,7 +75,7 @@ NEEDED = ("systems", "checksum_runs", "checksum_judgments")  # what every sessio
 
 
 def settings_of(meta: Mapping[str, Any]) -> JudgingSettings:
-    """Older sessions have not all of them, but those that they were begun with."""
+    """Older sessions lack some of them; those take the values that such sessions began with."""
     missing = [name for name in NEEDED if name not in meta]
     if missing:
         raise FathomsError(f"there is no {missing[0]}")
@@ -104,11 +104,11 @@ class Event:
     assessor: str
     time: str  # UTC
     note: str
-    key: str | None = None  # under which whoever sent it would send it again, had the answer been lost on its way
+    key: str | None = None  # under which its sender would send it again, if the answer was lost on its way
 
 
 def is_plausible(event: Event) -> bool:
-    """Whether values have the types that events have, which is all that can be seen where there are no hashes."""
+    """Whether values have the types that events have, which is all that can be checked without hashes."""
     texts = (event.topic, event.document, event.assessor, event.time, event.note)
     numbers = (event.grade, event.supersedes)
     return (

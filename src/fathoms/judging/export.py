@@ -27,7 +27,7 @@ PROVENANCE = ("topic", "document", "grade", "who", "when", "note", "what", "revi
 def judgments(session: Session) -> Qrels:
     """All judgments, imported and then made."""
     made = session.state.grades
-    # What had a negative grade, which is none, may have been judged since.
+    # What had a negative grade, which means none, may have been judged since.
     again = {(event.topic, id_bytes(event.document)) for event in made}
     rows = [row for row in _known(session) if row[:2] not in again]
     rows += [(event.topic, id_bytes(event.document), float(event.grade or 0)) for event in made]
@@ -56,7 +56,7 @@ def _known(session: Session) -> Iterator[tuple[str, bytes, float]]:
 
 
 def qrels_bytes(session: Session, path: Path) -> bytes:
-    """All judgments in the format that a file's name asks for, TREC's where it asks for none."""
+    """All judgments in the format that a file's name asks for, TREC's if it asks for none."""
     return _written(judgments(session), path)
 
 
@@ -82,7 +82,7 @@ def provenance(session: Session) -> list[tuple[str, ...]]:
 
 
 def rows_of_events(state: JudgingState) -> list[tuple[str, ...]]:
-    """Rows of the same table, of what was answered: all grades of each document, in order, and the skips."""
+    """Rows of the same table for what was answered: all grades of each document, in order, and the skips."""
     made_of = [
         (event, "final" if event.kind == "final" else ("first", "second")[place])
         for record in state.judged

@@ -1,8 +1,8 @@
 """Which grade each unjudged document may have: the models behind a strategy, in the form that the engine asks for.
 
-The default is the model of the estimates (`estimate/grades.py`), drift with depth included: what `fathoms predict`
-believes of a document, `fathoms judge` believes too. Only the errors that all documents of a run may share are left to
-the runs' coefficients, since here documents of every run are judged as judging goes on. RTC's experts and MTC's even
+The default is the model of the estimates (`estimate/grades.py`), including drift with depth: what `fathoms predict`
+believes about a document, `fathoms judge` believes too. Only the errors that all documents of a run may share are left
+to the runs' coefficients, since here documents of every run are judged as judging goes on. RTC's experts and MTC's even
 chances say only whether a document is relevant; its grade is then drawn from the relevant documents judged so far.
 """
 
@@ -29,11 +29,11 @@ UNKNOWN_DRIFT = Drift(DRIFT_MEAN, DRIFT_SPREAD, float(np.sqrt(TOPIC_DRIFT)))
 
 
 class Slopes(Protocol):
-    """How runs' expected scores in a topic follow what its documents are worth: [run, document], at work."""
+    """How runs' expected scores in a topic depend on what its documents are worth: [run, document], as an operator."""
 
     def times(self, values: Floats, growths: Floats, matrix: NDArray[Any]) -> Floats:
-        """[run, ...]: the sum over documents of slope times a matrix [document, ...], for what the worth of each
-        document's grade changes by, and the growth of the ideal with it, both [document]."""
+        """[run, ...]: the sum over documents of slope times a matrix [document, ...], for the change in what each
+        document's grade is worth, and the growth of the ideal with it, both [document]."""
 
     def each(self, values: Floats, growths: Floats) -> Floats:
         """[run, document]: the same by document, so with the identity."""
@@ -52,8 +52,8 @@ class GradeFit(Protocol):
         """[run, run] of the sums over topics, from all topics' directions."""
 
     def levels(self, n: int, seed: int, wanted: Bools) -> NDArray[np.int8]:
-        """[draw, topic, column]: levels drawn together for the documents wanted [topic, column] at least, the model's
-        own uncertainty included. What a document gets does not depend on which others are wanted."""
+        """[draw, topic, column]: levels drawn together for at least the documents wanted [topic, column], including the
+        model's own uncertainty. What a document gets does not depend on which others are wanted."""
 
 
 class GradeLearner(Protocol):

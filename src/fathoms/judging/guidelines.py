@@ -149,7 +149,7 @@ def _finished(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _words(text: str) -> Words:
-    """Pieces of a line. An address is shown, not followed."""
+    """Words in pieces. An address is shown, not made a link."""
     text = _LINK.sub(lambda link: f"{link[1]} ({link[2]})" if link[1] and link[2] else link[1] or link[2], text)
     words: Words = []
     end = 0

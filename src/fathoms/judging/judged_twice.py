@@ -1,4 +1,4 @@
-"""Whether people who judged the same documents agree, and how much more of that it takes to know."""
+"""Whether people who judged the same documents agree, and how many more it takes to know."""
 
 from __future__ import annotations
 

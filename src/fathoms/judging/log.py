@@ -39,16 +39,16 @@ class KeptLease(NamedTuple):
 class Log:
     """The file. One process has it open at a time, and what `append` returns is on disk.
 
-    Everything that is read is held against its hashes first (see `session_file`).
+    Everything that is read is checked against its hashes first (see `session_file`).
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
-        self.notes: list[str] = []  # what there is to say about how it was opened
+        self.notes: list[str] = []  # notes on how it was opened
         self._connection = connection
         self._place = file.Place(path)
-        self._last: tuple[int, str] | None = None  # number and hash of the last event, where it is known
-        self._named: str | None = None  # the session's identity, the same
+        self._last: tuple[int, str] | None = None  # number and hash of the last event, once known
+        self._named: str | None = None  # the session's identity, likewise
 
     @classmethod
     def create(cls, path: Path, meta: Mapping[str, Any]) -> Log:
@@ -111,7 +111,7 @@ class Log:
 
     def change(self, name: str, value: Any) -> None:
         with self._writing(), self._transaction():
-            self.meta()  # damage is not to be covered by a new hash
+            self.meta()  # a new hash must not cover up damage
             self._put_meta({name: value})
 
     def _put_meta(self, values: Mapping[str, Any]) -> None:
@@ -124,7 +124,7 @@ class Log:
 
     @property
     def last(self) -> tuple[int, str]:
-        """Number and hash of the last event; whoever keeps them elsewhere can tell whether a log was written anew."""
+        """Number and hash of the last event; whoever keeps them elsewhere can tell if a log was rewritten."""
         if self._last is None:
             self._last = self._head()[:2]
         return self._last
@@ -164,7 +164,7 @@ class Log:
         values = astuple(event)
         previous = self.last[1]
         own = file.event_hash(self._identity(), previous, values)
-        # As bytes, since Python's module for SQLite does not take text that is no UTF-8; SQLite does not mind.
+        # As bytes, since Python's module for SQLite does not take text that is not UTF-8; SQLite does not mind.
         words = [id_bytes(value) if isinstance(value, str) else value for value in (*values, previous, own)]
         marks = ", ".join("CAST(? AS TEXT)" if isinstance(word, bytes) else "?" for word in words)
         names = ", ".join(file.COLUMNS)
@@ -176,7 +176,7 @@ class Log:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Several answers, one sync: on disk when the block ends, and none of them where it fails."""
+        """Several answers, one sync: on disk when the block ends, and none of them if it fails."""
         with self._writing(", and the answers are not saved"), self._transaction():
             yield
 
@@ -211,7 +211,7 @@ class Log:
             return [values for *values, own in rows if own == file.digest(*values)]
 
     def check_place(self) -> None:
-        """Raise where nobody would find the answers: the file was moved, removed or replaced."""
+        """Raise if nobody would find the answers: the file was moved, removed or replaced."""
         self._place.check()
 
     def close(self) -> None:
@@ -274,7 +274,7 @@ class Log:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """All of the block on disk when it ends, or nothing; inside another one, a part of that."""
+        """All of the block on disk when it ends, or nothing; inside another transaction, a part of that."""
         if self._connection.in_transaction:
             yield
             return
@@ -285,7 +285,9 @@ class Log:
             self._connection.execute("COMMIT")
         except BaseException:
             self._last = None
-            if self._connection.in_transaction:  # else SQLite has done it already, as where the disk is full
+            if (
+                self._connection.in_transaction
+            ):  # else SQLite has done it already, for instance because the disk is full
                 self._connection.execute("ROLLBACK")
             raise
 
@@ -320,8 +322,8 @@ def check_new(path: Path) -> None:
 
 
 def _is_blank(path: Path) -> bool:
-    """Whether nothing was ever committed to a file, as where the making of a session was cut short. One of others is
-    left as it is."""
+    """Whether nothing was ever committed to a file, as when the making of a session was cut short. A file of another
+    program is left as it is."""
     if not _is_cut_short(path):
         seen = file.glance(path)
         return seen is not None and seen[1] == 0
@@ -330,7 +332,7 @@ def _is_blank(path: Path) -> bool:
 
 
 def _is_cut_short(path: Path) -> bool:
-    """Whether a transaction was left in the middle of it, so that it has to be rolled back before anything is known."""
+    """Whether a transaction was left in the middle, so that it has to be rolled back before anything is known."""
     return path.with_name(f"{path.name}-journal").exists()
 
 
@@ -339,7 +341,7 @@ def _is_something(path: Path) -> bool:
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
-    """Whether nothing was ever committed, as where the making of a session was cut short."""
+    """Whether nothing was ever committed, as when the making of a session was cut short."""
     return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
 

@@ -32,9 +32,9 @@ def offers(
 ) -> Iterator[int]:
     """Candidates for an assessor, the best first.
 
-    Second grades come first (unless they come last), then what was asked for first, what the engine would have of the
-    topic on which the assessor stays, of topics on which nobody else is (others are `taken`), and of any. With
-    `only_second` no document gets its first grade.
+    Second grades come first (unless they come last), then what was asked for first, what the engine wants of the topic
+    on which the assessor stays, of topics on which nobody else is (others are `taken`), and of any. With `only_second`
+    no document gets its first grade.
     """
     topic = documents.candidates.topic
     stays_on = state.work_of(assessor).stays_on
@@ -52,7 +52,7 @@ def offers(
 
 
 class EngineChoices:
-    """The next n documents, as the engine would have them at this moment."""
+    """The next n documents, as the engine wants them at this moment."""
 
     def __init__(self, engine: Engine, withheld: Sequence[int], n: int = 1) -> None:
         self._engine, self._withheld, self._n = engine, withheld, n

@@ -35,7 +35,7 @@ FLAGS = {
     "measures": "measure",
     "precision": "score-precision",
     "until": "confidence",
-}  # not called as the setting is
+}  # named differently from the setting
 
 
 def open_session(
@@ -54,11 +54,10 @@ def open_session(
     before: Callable[[Candidates], None] = lambda candidates: None,
 ) -> Session:
     """The session in a file. `given` are settings of `JudgingSettings`; on resuming they must be those it was begun
-    with, but for confidence, stay and recall. `oracle` knows all grades, and so the greatest one. `first` says which
-    documents come first: a file, or (topic, document) pairs. `labels` are files or tables of what else is known of
-    documents; what there is to say about them goes to `notes`. With `sample` so many documents are drawn, and nothing
-    else is judged. `before` is called with the candidates before there is a session, and may refuse them.
-    """
+    with, except confidence, stay and recall. `oracle` knows all grades, and so the greatest one. `first` says which
+    documents come first: a file, or (topic, document) pairs. `labels` are files or tables of what else is known about
+    documents; notes on them go to `notes`. With `sample` that many documents are drawn, and nothing else is judged.
+    `before` is called with the candidates before there is a session, and may refuse them."""
     _check_sample(sample, design, per_topic, first, given, resume)
     runs = experiment.runs
     if len(runs) < 2:
@@ -129,13 +128,13 @@ def _check_sample(
 
 
 def _labels(tables: Sequence[Table], to_judge: Candidates, qrels: Qrels | None, notes: list[str]) -> Floats | None:
-    """What tables say of the candidates, [candidate, label], scaled."""
+    """What tables say about the candidates, [candidate, label], scaled."""
     judged = None if qrels is None else to_judge.judged_by(qrels)[0]
     return label_columns(tables, to_judge, judged, notes)
 
 
 def _pool_depth(experiment: BaseExperiment) -> int:
-    """Of the pool that the judgments so far come from, as all commands infer it; 0 where there is none."""
+    """Depth of the pool that the judgments so far come from, inferred as in all commands; 0 if there is none."""
     if not experiment.has_qrels:
         return 0
     pool = experiment.pool_assumed()
@@ -162,7 +161,7 @@ def first_candidates(source: Any, to_judge: Candidates, depth: int) -> list[int]
 
 
 def _named(source: Any) -> Iterator[tuple[str, int | None, Sequence[str]]]:
-    """The documents of a file or a list, each with its source and line; comments and blank lines are none."""
+    """The documents of a file or a list, each with its source and line; comments and blank lines are skipped."""
     if choices.is_path(source):
         raw = as_utf8(read_bytes(source))
         table = _table(raw, str(source))
@@ -182,7 +181,7 @@ def _named(source: Any) -> Iterator[tuple[str, int | None, Sequence[str]]]:
 
 
 def _table(raw: bytes, source: str) -> Iterator[tuple[int, list[str]]] | None:
-    """Topic, document and line of each row of a table with tabs or commas; None where the text is none."""
+    """Topic, document and line of each row of a table with tabs or commas; None if the text is not such a table."""
     first = Content(raw).line
     text = "" if first is None else first[0].decode(errors="surrogateescape")
     for separator in ("\t", ","):
@@ -197,8 +196,8 @@ def _table(raw: bytes, source: str) -> Iterator[tuple[int, list[str]]] | None:
 
 
 def _candidates(experiment: BaseExperiment, settings: JudgingSettings, notes: list[str]) -> Candidates:
-    """What the runs have in their first ranks, of all their topics or of those with judgments; `notes` hear of topics
-    that are left out."""
+    """What the runs have in their first ranks, of all their topics or of those with judgments; topics that are left out
+    are reported in `notes`."""
 
     def top(run: Run) -> Run:
         return only_top(run, settings.depth, settings.ties, settings.precision)
@@ -226,7 +225,7 @@ def _shown(value: Any) -> str:
 
 
 def _as_begun(stored: JudgingSettings, given: Mapping[str, Any], path: Path) -> JudgingSettings:
-    """The settings a session was begun with; another one is an error, but for a few."""
+    """The settings a session was begun with; a different one is an error, with a few exceptions."""
     for name, value in given.items():
         then = getattr(stored, name)
         if name not in MAY_CHANGE and value != then:

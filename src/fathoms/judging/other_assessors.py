@@ -24,7 +24,7 @@ from fathoms.evidence.evidence import Floats
 from fathoms.judging.beliefs import Beliefs, TopicEffects, sandwich
 
 ENOUGH = 20  # documents judged twice, before anything is said
-PRIOR = 1.0  # documents of each first grade that agree, or not, as all do
+PRIOR = 1.0  # prior: documents of each first grade that agree, or not, as all do
 
 
 class Doubt(NamedTuple):
@@ -35,7 +35,7 @@ class Doubt(NamedTuple):
 
 
 class WithOthers(NamedTuple):
-    """What is believed of two runs had another assessor judged, [run, run] but for the shift."""
+    """What is believed about two runs if another assessor had judged, [run, run] except the shift."""
 
     confidence: Floats
     shift: Floats  # [run], of mean scores
@@ -44,7 +44,7 @@ class WithOthers(NamedTuple):
 
 
 class OtherOpinion(NamedTuple):
-    """Two runs, the better one first, and the probability that it is: as judged, and had another assessor judged."""
+    """Two runs, the better one first, and the probability that it is: as judged, and if another assessor had judged."""
 
     better: str
     other: str
@@ -58,7 +58,7 @@ class OtherOpinion(NamedTuple):
 
 
 def second_chances(pairs: Sequence[tuple[float, float]], level: Callable[[float], int], n: int) -> Floats | None:
-    """[level, level]: P(h | g) of two grades of each document, as levels; None where too few were judged twice."""
+    """[level, level]: P(h | g) of two grades of each document, as levels; None if too few were judged twice."""
     if len(pairs) < ENOUGH:
         return None
     cells = np.zeros((n, n))
@@ -66,13 +66,13 @@ def second_chances(pairs: Sequence[tuple[float, float]], level: Callable[[float]
         cells[level(first), level(second)] += 1
     alike = float(cells.trace() / cells.sum())
     seconds = cells.sum(axis=0) / cells.sum()
-    # A grade that nobody judged twice agrees as often as all do, and else gets a grade as others do.
+    # A grade that nobody judged twice agrees as often as all do; otherwise it gets a grade as others do.
     assumed = alike * np.eye(n) + (1 - alike) * seconds
     return (cells + PRIOR * assumed) / (cells.sum(axis=1, keepdims=True) + PRIOR)
 
 
 def doubt_of(beliefs: Beliefs, chance: Floats, others: Floats) -> Doubt:
-    """Of one measure, with the chances there are [level, topic, column], and P(h | g)."""
+    """The doubt about one measure, with the current chances [level, topic, column], and P(h | g)."""
     n_topics, k, _ = beliefs.block.shape
     shift, covariance = np.zeros(k), np.zeros((k, k))
     for topic in range(n_topics):

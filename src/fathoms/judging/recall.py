@@ -27,10 +27,10 @@ from fathoms.judging.engine import Engine, last_fit
 from fathoms.judging.grade_chances import GradeLearner
 
 DEFAULT_RECALL = 0.95
-SPLITS = (0.5, 0.7, 0.8)  # parts of the judgments that the model is fitted to when it has to predict the rest
+SPLITS = (0.5, 0.7, 0.8)  # parts of the judgments that the model is fitted to before it has to predict the rest
 # Of log(left / estimate), below it and above: measured on three collections and simulated ones (docs/results/judge.md).
 SPREAD_BELOW, SPREAD_ABOVE = 0.6, 0.4
-FEW = 25.0  # so many judgments add a spread of 1
+FEW = 25.0  # this many judgments add a spread of 1
 GUARD = 2 / 3  # weight of the yield in the mean
 Z = 1.96
 ENOUGH = 50  # judgments before anything is said
@@ -104,9 +104,9 @@ def found_over_predicted(learner: GradeLearner, order: list[tuple[int, int]], le
 
 
 class FindAllEngine(Engine):
-    """An engine that is done when the share of the relevant documents that is found, by a cautious estimate, is enough.
+    """An engine that is done when, by a cautious estimate, enough of the relevant documents are found.
 
-    Pairs of runs are compared as ever, but play no part in when it stops.
+    Pairs of runs are compared as usual, but play no part in when it stops.
     """
 
     def __init__(self, candidates: Candidates, *args: Any, recall: float = DEFAULT_RECALL, **how: Any) -> None:
@@ -150,5 +150,5 @@ class FindAllEngine(Engine):
         return estimate is not None and estimate.recall_low >= self.recall
 
     def forecast(self) -> tuple[int, int] | None:
-        """Of pairs, which are not what it is about."""
+        """A forecast would be about pairs, which are not the point here."""
         return None

@@ -1,8 +1,8 @@
-"""What can be taken out of a damaged session: every answer that is as it was written, and a list of what is lost.
+"""What can be recovered from a damaged session: every answer that is as it was written, and a list of what is lost.
 
-Answers are found in the bytes of the file and not through SQLite, which reads nothing behind a damaged page. Each has
-its own hash, so what is found and fits is an answer, wherever in the file it was. Sessions of older formats have no
-hashes; there, what has the form of an answer is taken, and said to be unproven.
+Answers are found in the bytes of the file and not through SQLite, which reads nothing beyond a damaged page. Each has
+its own hash, so whatever is found and fits is an answer, wherever in the file it was. Sessions of older formats have no
+hashes; there, whatever has the form of an answer is taken, and reported as unproven.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from fathoms.judging.export import qrels_of, rows_of_events, write_both
 from fathoms.judging.log import Log
 from fathoms.judging.state import fold
 
-PAGE = 4096  # what SQLite makes them, where the file does not say
+PAGE = 4096  # what SQLite makes them, if the file does not say
 KINDS = re.compile("|".join(get_args(file.Kind)).encode())
 IDENTITY = re.compile(rb'identity"([0-9a-f]{32})"')  # as the settings have it
 SHORTEST_EVENT = 40  # bytes, in any format
@@ -40,8 +40,8 @@ INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes of integers, by type
 
 @dataclass(frozen=True)
 class Salvaged:
-    """What was found: events in order, those that are missing, and the settings where they can be read. `sentences` say
-    it in words; `write_session` makes a session of it, `write_judgments` qrels."""
+    """What was recovered: events in order, those that are missing, and the settings if they can be read. `sentences`
+    describe it; `write_session` makes a session of it, `write_judgments` qrels."""
 
     events: list[Event]
     lost: list[int]  # numbers
@@ -58,7 +58,7 @@ class Salvaged:
         log = Log.create(Path(path), {**settings, "lost": _ranges(self.lost)})
         try:
             log.take_over(self.events)
-        except BaseException:  # a session with none of them would look like one that was just begun
+        except BaseException:  # a session without any would look like one that was just begun
             Path(path).unlink()
             raise
         finally:
@@ -100,7 +100,7 @@ def salvage(path: str | os.PathLike[str]) -> Salvaged:
         for ending in ("", "-journal"):
             with suppress(FileNotFoundError):
                 shutil.copyfile(f"{path}{ending}", f"{copy}{ending}")
-        head, rows = _ask_sqlite(copy)  # which also takes back what was never committed
+        head, rows = _ask_sqlite(copy)  # which also rolls back what was never committed
         raw = copy.read_bytes()
     meta = _meta(rows)
     candidates, is_proven = _events(raw, meta)
@@ -142,7 +142,7 @@ def _ask_sqlite(path: Path) -> tuple[Head | None, list[tuple[str, str]]]:
 
 
 def _meta(rows: list[tuple[str, str]]) -> dict[str, Any] | None:
-    """The settings, where a session can go on with them."""
+    """The settings, if a session can go on with them."""
     try:
         meta = {name: json.loads(value) for name, value in rows if isinstance(name, str) and name.isidentifier()}
         settings_of(meta)
@@ -162,8 +162,8 @@ class _Recovered:
 
 
 def _events(raw: bytes, meta: dict[str, Any] | None) -> tuple[list[_Recovered], bool]:
-    """What was found, and whether it is proven: each event has a hash of itself in its session. Which session that is
-    the settings say; where they cannot be read, the name in the file that most events go by."""
+    """What was found, and whether it is proven: each event has a hash of itself in its session. The settings say which
+    session that is; if they cannot be read, the name in the file that fits most events counts."""
     records = list(_records(raw))
     known = (meta or {}).get("identity")
     names = [known] if isinstance(known, str) else sorted({match[1].decode() for match in IDENTITY.finditer(raw)})
@@ -185,15 +185,15 @@ def _proven(records: list[tuple[int, list[Any]]], identity: str) -> list[_Recove
 
 
 def _unproven(record: tuple[int, list[Any]]) -> Event | None:
-    """An event by its form alone: as formats 1 and 2 have it, or where nothing says which session it is of."""
+    """An event by its form alone: as in formats 1 and 2, or if nothing says which session it belongs to."""
     number, (_, *values) = record
     fields = len(file.COLUMNS) - 1
     return Event(number, *values[:fields]) if len(values) in (fields - 1, fields + 2) else None
 
 
 def _chosen(candidates: Sequence[_Recovered], head: Head | None) -> dict[int, _Recovered]:
-    """By number. Of several with one number, as an interrupted transaction may leave them, the one that others build
-    on."""
+    """Events by number. Of several with one number, which an interrupted transaction may leave, the one that others
+    build on."""
     built_on = {candidate.previous for candidate in candidates} | ({head[1]} if head else set())
     chosen: dict[int, _Recovered] = {}
     for candidate in candidates:

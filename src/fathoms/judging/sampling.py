@@ -1,8 +1,8 @@
 """Judging a random sample: documents are drawn when the session begins, and their probabilities are kept in it.
 
 The order in which they are asked for is drawn with them. Inside each stratum it is random, and strata are spread evenly
-over it, so that the first part of it is a sample too, with smaller probabilities: whoever stops early, for reasons that
-have nothing to do with the grades, has a smaller sample and not a wrong one.
+over it, so that the first part of it is a sample too, with smaller probabilities: whoever stops early, for reasons
+unrelated to the grades, has a smaller sample and not a wrong one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class JudgingSample:
     cell: Ints
     probability: Floats
     order: list[int]
-    saving: str = ""  # what strata by label save, in words; said once, when the session begins
+    saving: str = ""  # what strata by label save, in words; reported once, when the session begins
 
     def meta(self) -> dict[str, Any]:
         """For the session's file."""
@@ -65,7 +65,7 @@ class JudgingSample:
 
 
 class SampleEngine(Engine):
-    """Compares runs as ever, but chooses nothing: what to judge was drawn beforehand."""
+    """Compares runs as usual, but chooses nothing: what to judge was drawn beforehand."""
 
     def next(self, skip: Collection[int] = (), topic: int | None = None) -> int | None:
         return None
@@ -74,11 +74,11 @@ class SampleEngine(Engine):
         return []
 
     def settled(self) -> bool:
-        """Only when all of the sample is judged, which the session sees to."""
+        """Only when all of the sample is judged, which the session checks."""
         return False
 
     def forecast(self) -> tuple[int, int] | None:
-        """Documents that chance has chosen settle pairs or not."""
+        """Documents chosen by chance may settle pairs or not."""
         return None
 
 

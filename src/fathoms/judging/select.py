@@ -77,7 +77,7 @@ class Weight:
 
 
 class InformativeWeight(Weight):
-    """By what a judgment says of the difference between runs, for each measure."""
+    """By what a judgment says about the difference between runs, for each measure."""
 
     def start(self) -> None:
         beliefs = self.state.beliefs
@@ -107,7 +107,7 @@ def _variance(beliefs: Beliefs) -> float:
 
 
 class MTCWeight(InformativeWeight):
-    """Chances have no part in it: weights change with what is judged, which pairs are open, and scales."""
+    """Chances play no part here: weights change with what is judged, which pairs are open, and scales."""
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
@@ -234,7 +234,7 @@ class HedgeWeight(Weight):
         self._weigh(topic)
 
     def _weigh(self, topic: int) -> None:
-        # Summed anew, for a running sum would keep the rounding of what was taken back.
+        # Summed anew, since a running sum would keep the rounding of what was taken back.
         sign = np.where(self.state.relevant[topic], -1.0, 1.0) * self.state.judged[topic]
         self.total[topic] = (self.loss[topic] * sign).sum(axis=1)
         weight = np.exp(-self.rate * (self.total[topic] - self.total[topic].min()))
@@ -242,7 +242,7 @@ class HedgeWeight(Weight):
 
 
 class MaxMeanWeight(Weight):
-    """Bandit pooling (`bandits`): MaxMean, and with other arms its kin."""
+    """Bandit pooling (`bandits`): MaxMean, and its kin with other arms."""
 
     arms: ClassVar[type[bandits.Bandit]] = bandits.MaxMean
 

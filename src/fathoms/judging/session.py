@@ -2,7 +2,7 @@
 
 Nothing is remembered but the log. An answer is written there and synced to disk before it is acknowledged; what is
 judged, skipped and chosen next is a function of the events (`state.py`), so a session that was killed goes on where it
-stood. (A table beside it keeps how confidence grew, for the picture alone.)
+stood. (A table beside it keeps how confidence grew, only for the picture.)
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from fathoms.judging.standings import (
 )
 from fathoms.judging.state import Change, HandedOut, JudgingState, TakenBack, apply_event, fold
 
-MAY_CHANGE = ("until", "stay", "recall")  # settings that need not stay what the session was begun with
+MAY_CHANGE = ("until", "stay", "recall")  # settings that may differ from those the session was begun with
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Progress:
 class Session:
     """Judging as one or more assessors do it; every answer is on disk when its method returns.
 
-    The engine is told of the answers when it is next asked for something.
+    The engine is told about the answers when it is next asked for something.
     """
 
     def __init__(
@@ -91,13 +91,13 @@ class Session:
         pool_depth: int = 0,
         sample: JudgingSample | None = None,
     ) -> Session:
-        """A new session in a new file. `labels` [candidate, label] are what else is known of documents; `pool_depth` is
-        that of the pool which the judgments so far come from, 0 where it is not known."""
+        """A new session in a new file. `labels` [candidate, label] are what else is known about documents; `pool_depth`
+        is that of the pool behind the judgments so far, 0 if it is not known."""
         engine = engine_for(
             settings, candidates, qrels, labels, pool_depth, sample
-        )  # before there is a file, for it may refuse
+        )  # before there is a file, since it may refuse
         meta = meta_of(settings) | {"systems": candidates.names} | _checksums(candidates, qrels, labels)
-        meta["first"] = list(first)  # numbers stay, since the checksum sees to it that candidates do
+        meta["first"] = list(first)  # numbers are stable, since the checksum guards the candidates
         if sample is not None:
             meta["sample"] = sample.meta()
         documents = documents_of(settings, candidates, qrels, first, sample)
@@ -114,15 +114,15 @@ class Session:
         labels: Floats | None = None,
         pool_depth: int = 0,
     ) -> Session:
-        """The session of a log, refused where the files are not those it was begun with; another list of what comes
-        first takes the old one's place."""
+        """The session of a log, refused if the files are not those it was begun with; a new list of what comes first
+        replaces the old one."""
         meta = log.meta()
         if meta["systems"] != candidates.names:
             then, now = (_listed(names) for names in (meta["systems"], candidates.names))
             raise _other_files(log.path, f"the runs were {then}, and are now {now}")
         for name, checksum in _checksums(candidates, qrels, labels).items():
             if meta.get(name, NOTHING) != checksum:  # older sessions have no labels
-                raise _other_files(log.path, f"the content of the {name.removeprefix('checksum_')} is another")
+                raise _other_files(log.path, f"the content of the {name.removeprefix('checksum_')} has changed")
         for name in MAY_CHANGE:
             if getattr(settings, name) != meta.get(name):
                 log.change(name, getattr(settings, name))
@@ -134,12 +134,12 @@ class Session:
         return cls(log, settings, documents_of(settings, candidates, qrels, first, sample), qrels, engine)
 
     def reload(self) -> None:
-        """Take everything from the log again; who has which document is not in it."""
+        """Take everything from the log again, except who has which document, which is not in it."""
         events: list[Change] = [*self._batches_out(), *self.log.events()]
         self.state = replace(fold(self.settings, events), leases=self.state.leases)
 
     def _batches_out(self) -> Iterator[HandedOut]:
-        """What was handed out since anything was taken back, as the settings have it."""
+        """What was handed out since anything was last taken back, from the settings."""
         for time, numbers in self.log.meta().get("out", []):
             yield HandedOut(time, tuple(self.documents.task(number).id for number in numbers))
 
@@ -149,15 +149,15 @@ class Session:
     # -- which document
 
     def next(self, assessor: str = "", *, only_second: bool = False) -> Task | None:
-        """The document to judge next; None where nothing is left but skipped ones. With `only_second` none that is to
-        get its first grade."""
+        """The document to judge next; None if only skipped ones are left. With `only_second`, none that is to get its
+        first grade."""
         state = self.state
         choices = EngineChoices(self.engine, self.documents.withheld(state))
         numbers = offers(self.documents, state, tidy(assessor), choices, only_second=only_second)
         return next(map(self.documents.task, numbers), None)
 
     def batch(self, n: int) -> list[Task]:
-        """The n documents that are to be judged next, if all grades come back together."""
+        """The n documents to judge next, if all grades come back together."""
         choices = EngineChoices(self.engine, self.documents.withheld(self.state), n)
         numbers = dict.fromkeys(offers(self.documents, self.state, "", choices))
         return [self.documents.task(number) for number in list(numbers)[:n]]
@@ -181,7 +181,7 @@ class Session:
     def grade(
         self, topic: str, document: str, grade: int, assessor: str, note: str = "", key: str | None = None
     ) -> Event:
-        """`key` is one that no other answer has, so that whoever sends an answer twice can be told."""
+        """`key` is one that no other answer has, so that an answer sent twice can be recognised."""
         self._check_open(topic, document, assessor)
         self._check_grade(grade)
         who, words = tidy(assessor), tidy(note)
@@ -208,7 +208,7 @@ class Session:
     def settle(
         self, topic: str, document: str, grade: int, assessor: str, note: str = "", key: str | None = None
     ) -> Event:
-        """The final grade of a document of which two people think differently."""
+        """The final grade of a document on which two people disagree."""
         self.documents.find(topic, document)
         self._check_grade(grade)
         if not any(
@@ -230,7 +230,7 @@ class Session:
     def revise(
         self, topic: str, document: str, grade: int, assessor: str, note: str = "", key: str | None = None
     ) -> Event:
-        """Another grade in the place of one that this assessor gave; the old one stays in the log. A document that the
+        """Another grade in place of one that this assessor gave; the old one stays in the log. A document that the
         assessor skipped, and nobody graded, gets its first grade."""
         self.documents.find(topic, document)
         self._check_grade(grade)
@@ -292,11 +292,11 @@ class Session:
 
     @property
     def engine(self) -> Engine:
-        """The engine, told of all answers."""
+        """The engine, told about all answers."""
         return self.engine_at(self.state)
 
     def engine_at(self, state: JudgingState) -> Engine:
-        """The engine, told of the answers of a state. What it knows depends on them alone, not on how it was told."""
+        """The engine, told the answers of a state. What it knows depends on them alone, not on how it was told."""
         judgments, n_known = self.documents.judgments(state), len(self._known_to_engine or ())
         grew = judgments[:n_known] == self._known_to_engine
         if grew and last_fit(max(last_fit(len(judgments)) - 1, 0)) <= n_known:  # one fit at most
@@ -308,17 +308,17 @@ class Session:
         return self._engine
 
     def settled(self) -> bool:
-        """Whether judging may end: every pair is settled (or enough found, with find-all), and all that was to come
-        first is answered."""
+        """Whether judging may end: every pair is settled (or enough found, with find-all), and everything that was to
+        come first is answered."""
         return not self.documents.come_first(self.state) and is_settled(self.engine, self.state)
 
     def recall(self) -> RecallEstimate | None:
-        """How many relevant documents are found and left; None but for find-all, and where it is too early to say."""
+        """How many relevant documents are found and left; None without find-all, and while it is too early to say."""
         engine = self.engine
         return engine.recall_estimate() if isinstance(engine, FindAllEngine) else None
 
     def why_ended(self, settled: bool, budget: int | None, more: bool) -> str | None:
-        """Why judging ends here, None where it does not: all is settled, or the budget used up, or no more there."""
+        """Why judging ends here, None if it does not: all is settled, or the budget used up, or nothing left."""
         if settled and isinstance(self._engine, FindAllEngine):
             reached = f"The recall is estimated to be at least {self._engine.recall:g}"
             return f"{reached}; --resume with a greater --recall goes on."
@@ -350,7 +350,7 @@ class Session:
         )
 
     def pairs(self) -> list[PairStanding]:
-        """The pairs that matter, each in the order that is more probable."""
+        """The pairs that matter, each with the probably better run first."""
         return pair_standings(self.engine, self.state)
 
     def expected(self) -> list[tuple[str, float]]:
@@ -358,7 +358,7 @@ class Session:
         return expected_scores(self.engine)
 
     def with_other_assessors(self) -> list[OtherOpinion] | None:
-        """The pairs that matter, and what would be believed of them had another assessor judged; None where too few
+        """The pairs that matter, and what would be believed about them if another assessor had judged; None if too few
         documents are judged twice to tell."""
         return other_opinions(self.engine, self.state)
 
@@ -389,7 +389,7 @@ def engine_for(
     pool_depth: int,
     sample: JudgingSample | None,
 ) -> Engine:
-    """An engine that knows no judgments yet, nor those of `qrels`: `load` tells it."""
+    """An engine that knows no judgments yet, not even those of `qrels`: `load` tells it."""
     grades = np.arange(settings.max_grade + 1.0)
     if qrels is not None:
         grades = distinct(np.append(grades, qrels.levels[qrels.levels > 0]))
@@ -426,14 +426,14 @@ def tidy(text: str) -> str:
     return " ".join("".join(c if unicodedata.category(c) != "Cc" else " " for c in whole).split())
 
 
-_NO_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates but for those that stand for bytes
+_NO_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates except those that stand for bytes
 
 
 NOTHING = hashlib.sha256().hexdigest()
 
 
 def _checksums(candidates: Candidates, qrels: Qrels | None, labels: Floats | None) -> dict[str, str]:
-    """Of what was read from the files, whatever their names and compression."""
+    """Checksums of what was read from the files, whatever their names and compression."""
     runs = hashlib.sha256(json.dumps([candidates.names, candidates.topics]).encode())
     for array in (candidates.topic, candidates.documents, candidates.place):
         runs.update(np.ascontiguousarray(array).tobytes())

@@ -1,9 +1,9 @@
-"""The file of a judging session: SQLite tables, a hash chain over all answers, and checks before they are believed.
+"""The file of a judging session: SQLite tables, a hash chain over all answers, and checks before they are trusted.
 
 Each event has a hash of its own content and of the hash before it; the table `head` has the last one, and the hash of
 all settings. So a row that was changed, lost or put in, by a fault of the disk or by hand, is found when it is read.
-The hashes need no key, so whoever can write the file can make them anew: where that matters, keep the last hash, which
-the command prints, in another place.
+The hashes need no key, so anybody who can write the file can recompute them: where that matters, keep the last hash,
+which the command prints, in another place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, Literal, get_args
 from fathoms.base.errors import InputError
 
 FORMAT = 3
-LONGEST_VALUE = 64 << 20  # bytes of a value, all settings of a large session among them
+LONGEST_VALUE = 64 << 20  # bytes of a value, such as all settings of a large session
 OLD_FORMATS = (1, 2)  # without hashes; 2 has revisions
 APPLICATION = 0x6661746D  # what SQLite calls an application id: whose file this is
 Kind = Literal["grade", "skip", "undo", "final"]
@@ -65,7 +65,7 @@ ALTER TABLE event ADD COLUMN hash TEXT NOT NULL DEFAULT '';
 {BESIDE}"""
 
 
-# What SQLite raises; where its message quotes a damaged file, Python cannot even decode that.
+# What SQLite raises; if its message quotes a damaged file, Python cannot even decode that.
 FAILURES = (sqlite3.Error, UnicodeError)
 
 
@@ -87,8 +87,8 @@ class Damaged(LogError):
 
 
 def glance(path: Path) -> tuple[int, int] | None:
-    """Whose database a file is and how many tables and the like it has, as it stands there: nothing is locked, written
-    or rolled back. None if it is no database."""
+    """Whose database a file is and how many tables and the like it has, as it is on disk: nothing is locked, written or
+    rolled back. None if it is not a database."""
     uri = f"{Path(os.path.abspath(path)).as_uri()}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
@@ -116,7 +116,7 @@ def _schema(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
 
 def is_ours(connection: sqlite3.Connection) -> bool:
     """Whether a session has the tables that fathoms makes and nothing else: no view that never ends, no trigger that
-    has answers vanish."""
+    makes answers vanish."""
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     return _schema(connection) <= _known_schema()
 
@@ -125,7 +125,7 @@ def is_ours(connection: sqlite3.Connection) -> bool:
 
 
 def digest(*values: Any) -> str:
-    """The hash of some values; of what no version of fathoms writes, something that is no hash."""
+    """The hash of some values; for values that no version of fathoms writes, something that is not a hash."""
     try:
         return sha256(json.dumps(values).encode()).hexdigest()
     except TypeError:  # a blob, as damage leaves it
@@ -133,7 +133,7 @@ def digest(*values: Any) -> str:
 
 
 def new_identity() -> str:
-    """What the chain of a session starts from, so that no event of another fits into it."""
+    """Where the chain of a session starts, so that no event of another session fits into it."""
     return secrets.token_hex(16)
 
 
@@ -146,12 +146,12 @@ def meta_hash(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def event_hash(identity: str, previous: str, values: Iterable[Any]) -> str:
-    """Of an event in its place, in its session: neither fits anywhere else."""
+    """The hash of an event in its place, in its session: it fits nowhere else."""
     return digest(identity, previous, *values)
 
 
 def check_chain(rows: Sequence[Sequence[Any]], identity: str, head: tuple[int, str], path: Path) -> None:
-    """Whether events, each with the hash before it and its own, are those that were written, all of them."""
+    """Check that events, each with the hash before it and its own, are those that were written, and all of them."""
     last = first_hash(identity)
     for *values, previous, own in rows:
         if own != event_hash(identity, previous, values):
@@ -167,7 +167,7 @@ def check_chain(rows: Sequence[Sequence[Any]], identity: str, head: tuple[int, s
 
 
 def keep_private(path: Path) -> bool:
-    """A file that others may read, as a copy may be, is for its owner alone from now on; whether it was not."""
+    """Make a file that others may read, as a copy may be, private to its owner; returns whether it was not."""
     try:
         is_open = bool(os.stat(path).st_mode & 0o077)
         if is_open:
@@ -179,7 +179,7 @@ def keep_private(path: Path) -> bool:
 
 def make_private(path: Path) -> None:
     """A new file that nobody else may read: it holds who judged what, and tokens. SQLite gives its journal the same
-    permissions. Where it cannot be made, SQLite will say why."""
+    permissions. If it cannot be made, SQLite will say why."""
     with suppress(OSError):
         os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
@@ -190,7 +190,7 @@ def as_text(raw: bytes) -> str:
 
 
 def connect(path: Path, mode: str) -> sqlite3.Connection:
-    """A connection that has the file for itself until it is closed or its process ends, in whatever way."""
+    """A connection that has the file to itself until it is closed or its process ends, one way or another."""
     uri = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"
     try:
         # One thread at a time uses it, though not always the one that opened it.
@@ -224,7 +224,7 @@ def execute_all(connection: sqlite3.Connection, script: str) -> None:
 
 
 def check_pages(connection: sqlite3.Connection, path: Path) -> None:
-    """Whether the tables are ours, and what SQLite itself can see of damage."""
+    """Check that the tables are ours, and whatever damage SQLite itself can see."""
     if not is_ours(connection):
         raise Damaged("it has tables, views or triggers that fathoms does not make", path)
     answer = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
@@ -233,15 +233,15 @@ def check_pages(connection: sqlite3.Connection, path: Path) -> None:
 
 
 class Place:
-    """Where the file was when it was opened. SQLite goes on writing to a file that was removed, or moved elsewhere, and
-    nobody would find the answers."""
+    """Where the file was when it was opened. SQLite goes on writing to a file that was removed or moved, and nobody
+    would find the answers."""
 
     def __init__(self, path: Path) -> None:
         self._path = Path(os.path.abspath(path))
         self._file = self._now()
 
     def check(self) -> None:
-        """Raise where the file is not there any more, or nobody may write to it."""
+        """Raise if the file is no longer there, or nobody may write to it."""
         now = self._now()
         if now is None or self._file is None or now[:2] != self._file[:2]:
             gone = "no longer exists" if now is None else "has been replaced"

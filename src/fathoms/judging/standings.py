@@ -1,4 +1,4 @@
-"""How runs compare, as an engine sees it that knows the answers of a session."""
+"""How runs compare, according to an engine that knows the answers of a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PairStanding(NamedTuple):
 
 
 def pair_standings(engine: Engine, state: JudgingState) -> list[PairStanding]:
-    """The pairs that matter, each in the order that is more probable."""
+    """The pairs that matter, each with the probably better run first."""
     if state.settings.count_disagreement and (opinions := other_opinions(engine, state)) is not None:
         return [
             PairStanding(pair.better, pair.other, pair.with_others, pair.measure)
@@ -37,7 +37,7 @@ def pair_standings(engine: Engine, state: JudgingState) -> list[PairStanding]:
 
 
 def other_opinions(engine: Engine, state: JudgingState) -> list[OtherOpinion] | None:
-    """The pairs that matter, and what would be believed of them had another assessor judged; None where too few
+    """The pairs that matter, and what would be believed about them if another assessor had judged; None if too few
     documents are judged twice to tell."""
     first, second = state.two_grades
     grades = [(first[document], grade) for document, grade in second.items()]

@@ -1,10 +1,10 @@
 """What stands in a judging session: a value that follows from its settings and its events, and from nothing else.
 
-Most events are answers, as the log has them. Three more are kept beside it: documents go out in a batch or are taken
-back, and the page lends a document to an assessor. A state never changes; an event makes another one of it.
+Most events are answers, as in the log. Three more are kept beside it: documents go out in a batch or are taken back,
+and the page lends a document to an assessor. A state never changes; an event makes a new one.
 
 A share of the documents may be judged twice, by different people. The first grade counts until somebody who has seen
-both sets the final one. Whoever revises a grade of their own changes nothing else: a first grade stays the first.
+both sets the final one. Revising one's own grade changes nothing else: a first grade stays the first.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Record:
 
     @property
     def is_left_out(self) -> bool:
-        """Whether the last that anybody did was to skip it."""
+        """Whether the last thing that anybody did was to skip it."""
         return self.chains[-1][-1].kind == "skip"
 
     @property
@@ -88,7 +88,7 @@ class Record:
 
     @cached_property
     def places(self) -> tuple[int, ...]:
-        """Where in the session each answer stands: a revision is in the place of what it revises."""
+        """Where in the session each answer stands: a revision takes the place of what it revises."""
         return tuple(chain[0].number for chain in self._answered)
 
     def after(self, event: Event) -> Record:
@@ -113,7 +113,7 @@ class JudgedTwice(NamedTuple):
 
     first: Event
     second: Event
-    final: Event | None  # what somebody made of it
+    final: Event | None  # the final grade, if somebody set one
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class OwnWork:
 
     @cached_property
     def stays_on(self) -> str | None:
-        """The topic on which the assessor stays, None where any may come."""
+        """The topic on which the assessor stays, None if any may come."""
         if self.settings.stay == 1:
             return None
         backwards = list(self.answers.values())[::-1]
@@ -153,14 +153,14 @@ class OwnWork:
 
 @dataclass(frozen=True)
 class JudgingState:
-    """What stands. `fold` makes one of all events, `apply_event` of one event more."""
+    """What stands. `fold` builds it from all events, `apply_event` from one more."""
 
     settings: JudgingSettings
     records: Layered[DocumentId, Record] = field(default_factory=Layered)
     events_by_key: Layered[str, Event] = field(default_factory=Layered)  # whether they stand or not
     n_judged: int = 0  # documents that have a grade
     handed_out: Mapping[DocumentId, str] = field(default_factory=dict)  # and since when
-    leases: Mapping[str, Lent] = field(default_factory=dict)  # by assessor; also those that ran out
+    leases: Mapping[str, Lent] = field(default_factory=dict)  # by assessor; including those that ran out
     works: Mapping[str, OwnWork] = field(default_factory=dict)  # by assessor
 
     # -- answers
@@ -196,7 +196,7 @@ class JudgingState:
 
     @cached_property
     def withheld(self) -> list[DocumentId]:
-        """Documents that are not to be offered, since somebody skipped them, or has them in a batch."""
+        """Documents not to be offered, since somebody skipped them, or has them in a batch."""
         skipped = sorted(document for document, record in self.records.items() if record.skip is not None)
         return [*skipped, *self.out]
 
@@ -262,7 +262,7 @@ class JudgingState:
 
     @cached_property
     def drawn_for_two(self) -> frozenset[DocumentId]:
-        """Documents that two people are to judge so that kappa is known as it was asked for."""
+        """Documents that two people are to judge so that kappa is known as precisely as asked."""
         first, second = self.two_grades
         seed, error = self.settings.seed, self.settings.kappa_error or 0.0
         return frozenset(drawn_by_first_grade(first, second, lambda document: lot(seed, *document), error))
@@ -285,8 +285,8 @@ class JudgingState:
 
     @property
     def seconds_come_last(self) -> bool:
-        """Whether second grades wait until the first ones are there: what is drawn from all documents takes fewer than
-        what is drawn while they come in."""
+        """Whether second grades wait until the first ones are there: drawing from all documents takes fewer than
+        drawing while they come in."""
         return self.settings.kappa_error is not None and not self.settings.count_disagreement
 
     def is_for_two(self, topic: str, document: str) -> bool:
@@ -313,7 +313,7 @@ def fold(settings: JudgingSettings, events: Iterable[Change]) -> JudgingState:
 
 
 def apply_event(state: JudgingState, event: Change) -> JudgingState:
-    """What stands after one event more; the state given stays as it is."""
+    """What stands after one more event; the state given stays as it is."""
     match event:
         case HandedOut():
             return replace(state, handed_out={**state.handed_out, **dict.fromkeys(event.documents, event.time)})
@@ -368,6 +368,6 @@ def _id(event: Event) -> DocumentId:
 
 @lru_cache(maxsize=1 << 16)
 def lot(seed: int, topic: str, document: str) -> int:
-    """A number from 0 to 2^64 that nothing but these decides."""
+    """A number from 0 to 2^64 that depends on these alone."""
     words = b"\0".join((str(seed).encode(), id_bytes(topic), id_bytes(document)))
     return int.from_bytes(hashlib.sha256(words).digest()[:8])

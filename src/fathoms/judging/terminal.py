@@ -136,7 +136,7 @@ class Conversation:
         self._more()
 
     def _text(self, texts: Texts | None, name: str) -> Entry | None:
-        """A text that cannot be read is none: its document would come again each time, and end the session."""
+        """An unreadable text counts as none: its document would come again each time, and end the session."""
         try:
             return None if texts is None else texts.get(name)
         except InputError as error:
@@ -179,7 +179,7 @@ def upcoming(session: Session, budget: int | None, assessor: str) -> tuple[Task 
 
 
 def _standing(session: Session) -> str:
-    """Where it stands and how far it is, in two lines."""
+    """Where the session stands and how far it is, in two lines."""
     now = session.progress()
     if session.settings.strategy == "find-all":
         return f"{now.judged:,} judged, {now.relevant:,} relevant.\n{recall_sentence(session, now.recall)}"

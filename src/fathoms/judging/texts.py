@@ -1,4 +1,4 @@
-"""What may be shown of the texts of topics and documents, and what is marked in them."""
+"""What may be shown of the texts of topics and documents, and what is highlighted in them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 
 def terms(topic: Entry | None) -> set[str]:
-    """Words of a topic that a document may have too."""
+    """Words of a topic that a document may also have."""
     if topic is None:
         return set()
     words = re.findall(r"\w+", topic.title or " ".join(topic.body))
@@ -62,13 +62,13 @@ def terms(topic: Entry | None) -> set[str]:
 
 
 def _bare(word: str) -> str:
-    """Singular and plural are one."""
+    """Singular and plural count as the same."""
     word = word.casefold()
     return word[:-1] if word.endswith("s") and len(word) > 3 else word
 
 
 def marked(text: str, wanted: set[str]) -> list[str]:
-    """The text in pieces, every second of which is to be marked.
+    """The text in pieces, every second of which is to be highlighted.
 
     >>> marked("A dam, Dams and more", {"dam"})
     ['A ', 'dam', ', ', 'Dams', ' and more']
@@ -82,7 +82,7 @@ def marked(text: str, wanted: set[str]) -> list[str]:
     return [*pieces, text[end:]]
 
 
-LONG = 3_000  # characters from which on a document has passages to begin with
+LONG = 3_000  # characters above which a document has passages at all
 PASSAGE = 320  # characters of a passage, at most
 PASSAGES = 4
 

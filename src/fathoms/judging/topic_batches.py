@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 BATCH = 10  # documents of a topic before another one comes
-PATIENCE = 5  # answers in a row that are not relevant, after which a topic yields nothing
+PATIENCE = 5  # answers in a row that are not relevant, after which a topic is taken to yield nothing
 
 
 def topic_to_stay_on(answers: Sequence[tuple[str, bool]], batch: int = BATCH, patience: int = PATIENCE) -> str | None:
-    """The topic that an assessor stays on, None where another one may come.
+    """The topic that an assessor stays on, None if another one may come.
 
     `answers` are the assessor's, in order: the topic of each, and whether the document was relevant. A stay ends after
     `batch` documents, or after `patience` in a row that were not relevant; then the count starts again.

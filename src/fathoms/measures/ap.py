@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from fathoms.evidence.sparse_places import Listed
 
 
+# Places of a document that is not relevant, of a relevant and of an unjudged one, in `joint_tie_value`'s orders.
+BEST, WORST = np.array([2, 0, 1]), np.array([0, 2, 1])
+
+
 class AP(Binary, Normalised):
     """Average precision: the mean, over all relevant documents, of the precision where each was found.
 
@@ -111,12 +115,20 @@ class AP(Binary, Normalised):
 
         return greatest_pairwise(pair, relevant, coefficients, limits, below, depth)
 
-    def bounds_of_pairs(self, block: RankingBlock, a: Ints, b: Ints, unjudged: Ints) -> Floats | None:
+    def of_pairs(
+        self, block: RankingBlock, a: Ints, b: Ints, others: Ints, *, witnesses: bool = False, over_ties: bool = False
+    ) -> Floats | None:
         evidence = block.evidence()
         if type(self) is not AP or self.k is not None or self.bounds != "exact" or not self.can_be_relevant(evidence):
             return None
-        holds = np.where(block.unjudged, 2, self.relevant(evidence)[block.code_rows])
-        return kernel.precision_bounds(block.rank, block.place, holds, self._R(evidence), a, b, unjudged)
+        holds = np.where(block.unjudged, 2, self.relevant(evidence)[block.code_rows]).astype(np.uint8)
+        orders, rankings = None, (block.rank, block.place, holds, self._R(evidence))
+        if over_ties:
+            gain = self.tie_value(evidence)
+            ranks = np.vstack([block.extreme_ranks(gain, best) for best in (True, False)])
+            sorted_holds = np.vstack([block.sorted_in_groups(holds, order) for order in (BEST, WORST)])
+            orders = kernel.Orders(block.shared_marks, (ranks - 1).astype(np.int32), sorted_holds)
+        return kernel.precision_pairs(*rankings, a, b, others, witnesses=witnesses, orders=orders)
 
     def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:
         from fathoms.measures.differences import at_ranks, greatest_quadratic

@@ -255,9 +255,14 @@ class Measure(ABC):
         """
         return None
 
-    def bounds_of_pairs(self, block: RankingBlock, a: Ints, b: Ints, unjudged: Ints) -> Floats | None:
-        """[pair]: the most that A - B can be, from `greatest_difference` and the two ranges, for rankings of which
-        `unjudged` documents may turn out relevant; None where they have to be put side by side for it."""
+    def of_pairs(
+        self, block: RankingBlock, a: Ints, b: Ints, others: Ints, *, witnesses: bool = False, over_ties: bool = False
+    ) -> Floats | None:
+        """[end, pair]: the most that A - B can be, and the most that B - A can be, from `greatest_difference` and the
+        two ranges, for rankings of which `others` documents may turn out relevant. With `witnesses` [pair]: what A - B
+        is if all that A has above B is relevant, and of the `others`, which neither has, all or none. With `over_ties`
+        [pair]: the most that A - B can be over all orders of ties too. None, or nan for a pair, where the rankings have
+        to be put side by side for it."""
         return None
 
     def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:

@@ -52,12 +52,12 @@ BEST = 100_000_000  # for so many cells of pairs, topics and documents,
 BEST_QUADRATIC = 1_500_000_000  # or so many where pairs of documents count
 LIGHT = 1 << 20  # cells of pairs that one process works on
 OPEN_PAIRS = 50_000  # looked at together until there are too many
+SAMPLED_PAIRS = 4_000  # that say beforehand if there will be far too many
 FIRST_TOPICS = 4  # of each pair, where a judging that reverses it is looked for; then twice as many, and so on
 
 Bound = Literal["quick", "plain", "best"]  # of the two runs' own ranges; of the pair; and of each order and judging
 BOUNDS: tuple[Bound, ...] = ("quick", "plain", "best")
 Words = NDArray[np.str_]
-Changes = tuple[Ints, Floats]  # pairs, and how far each was brought
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,10 @@ class Ranges:
 
     def block(self, topics: Ints, a: Ints, b: Ints) -> tuple[RankingBlock, Ints, Ints]:
         """Rankings of topics by the runs of some pairs, and of each run of A and of B its place among these."""
-        runs, place = np.unique(np.concatenate([a, b]), return_inverse=True)
-        return RankingBlock.of(self.documents, self.qrels, topics, runs), place[: len(a)], place[len(a) :]
+        used = np.zeros(len(self.documents.names), dtype=bool)
+        used[a] = used[b] = True
+        place = np.cumsum(used) - 1
+        return RankingBlock.of(self.documents, self.qrels, topics, np.flatnonzero(used)), place[a], place[b]
 
     def batches(self, topics: Ints, runs: int) -> list[Ints]:
         """Topics by their numbers, as many at a time as make a block for that many runs."""
@@ -168,13 +170,18 @@ class Ranges:
     ) -> dict[Measure, DifferenceRanges]:
         """Ranges of the measures that have one; `differences` are the mean differences of the pairs, and `scores` those
         of the systems, for measures that need the pool."""
+        ends = self.ends(measures, scores)
+        return {
+            m: self._of_pooled(of, differences[m]) if m.needs_pool else self._decided(m, of, differences[m])
+            for m, of in ends.items()
+        }
+
+    def ends(self, measures: Sequence[Measure], scores: Mapping[Measure, Sequence[Scores]]) -> dict[Measure, Floats]:
+        """[end, pair, topic], of the measures that have ranges; by quick bounds where there are too many pairs."""
+        pooled = {m: self._pooled_ends(scores[m]) for m in measures if m.difference_is != "none" and m.needs_pool}
         ranged = [m for m in measures if m.difference_is != "none" and not m.needs_pool]
-        pooled = [m for m in measures if m.difference_is != "none" and m.needs_pool]
-        made = {m: self._makes_all(m, len(self.a)) for m in ranged}
-        work = {m: partial(self._ends, m, not made[m]) for m in ranged}
-        ends = self._by_topic(work, self.a, self.b, self.progress)
-        decided = {m: self._decided(m, ends[m], differences[m], made[m]) for m in ranged}
-        return decided | {m: self._of_pooled(scores[m], differences[m]) for m in pooled}
+        work = {m: partial(self._ends, m, not self._makes_all(m, len(self.a))) for m in ranged}
+        return self._by_topic(work, self.a, self.b, self.progress) | pooled
 
     def over_ties(self, measure: Measure, a: Ints, b: Ints) -> tuple[Floats, Floats]:
         """[pair, topic]: least and greatest A - B over every way of judging and every order of ties; sound."""
@@ -185,14 +192,21 @@ class Ranges:
         low[alike], high[alike] = 0.0, 0.0
         return low, high
 
-    def _of_pooled(self, scores: Sequence[Scores], diff: Floats) -> DifferenceRanges:
+    def _pooled_ends(self, scores: Sequence[Scores]) -> Floats:
         """From the systems' own ranges, over what the pool leaves unjudged; 0 where both have the same ranking."""
         low = np.stack([of_run.score if of_run.low is None else of_run.low for of_run in scores])
         high = np.stack([of_run.score if of_run.high is None else of_run.high for of_run in scores])
         ends = np.stack([low[self.a] - high[self.b], high[self.a] - low[self.b]])
+        ends[:, self._in_same_order] = 0.0
+        return ends
+
+    @property
+    def _in_same_order(self) -> Bools:
+        """[pair]: whether both have the same ranking."""
         pairs = zip(self.a.tolist(), self.b.tolist(), strict=True)
-        alike = np.array([self.documents.same_order(*runs) for runs in pairs], dtype=bool)
-        ends[:, alike] = 0.0
+        return np.array([self.documents.same_order(*runs) for runs in pairs], dtype=bool)
+
+    def _of_pooled(self, ends: Floats, diff: Floats) -> DifferenceRanges:
         apart, lead = np.abs(diff) > SAME, _lead(ends, diff)
         tied: Bools = np.asarray(self.documents.tied.any(axis=(1, 2)))
         proved = (lead > SAME) & ~(tied[self.a] | tied[self.b])
@@ -200,7 +214,7 @@ class Ranges:
         return DifferenceRanges(
             means[0],
             means[1],
-            np.where(proved | alike, lead, -np.inf),
+            np.where(proved | self._in_same_order, lead, -np.inf),
             np.where(apart, np.where(proved, "no", "unknown"), ""),
             np.where(lead <= SAME, "judging", np.where(proved, "", "ties")),
             False,
@@ -264,13 +278,46 @@ class Ranges:
     def _of_some(self, measure: Measure, work: Callable[..., Floats], a: Ints, b: Ints) -> Floats:
         return self._by_topic({measure: work}, a, b)[measure]
 
+    def _of_cells(self, measure: Measure, work: Callable[..., Floats], a: Ints, b: Ints, wanted: Bools) -> Floats:
+        """What `work` finds for the pairs (a, b), each on the topics where it is `wanted` [pair, topic]: topic after
+        topic, as the wanted cells of the transposed array are."""
+        pairs, looked_at = np.flatnonzero(wanted.any(axis=1)), np.flatnonzero(wanted.any(axis=0))
+        runs = len(distinct(np.concatenate([a[pairs], b[pairs]])))
+
+        def of_part(part: slice) -> Floats:
+            places = looked_at[part]
+            topic, pair = np.nonzero(wanted[:, places].T)
+            block, of_a, of_b = self.block(self.topics[places], a[pair], b[pair])
+            rows_a, rows_b = (topic * len(block.runs) + run for run in (of_a, of_b))
+            return work(block, rows_a, rows_b, self.universe.others(block, rows_a, rows_b))
+
+        self.count_shared([measure])
+        parts = topic_batches(self.documents, self.topics[looked_at], runs, CELLS)
+        where = self._where(int(wanted.sum()), [measure])
+        found = parallel_map(of_part, parts, **where, doing="topics on which ties or judging may change differences")
+        return np.concatenate([np.empty(0), *found])
+
     def _ends(self, measure: Measure, quick: bool, block: RankingBlock, a: Ints, b: Ints, others: Ints) -> Floats:
         """[end, pair]: least and greatest A - B in the order of ties used."""
         if quick or self._quickly_exact(measure):
             return quick_ends(measure, block, a, b, others, over_ties=False)
-        return np.stack(
-            [-self._upper(measure, False, block, b, a, others), self._upper(measure, False, block, a, b, others)]
-        )
+        greatest = self._greatest_ends(measure, block, a, b, others)
+        return np.stack([-greatest[1], greatest[0]])
+
+    def _greatest_ends(self, measure: Measure, block: RankingBlock, a: Ints, b: Ints, others: Ints) -> Floats:
+        """[end, pair]: the most that A - B can be, and the most that B - A can be."""
+        if self.universe.depth is None and "universe" in measure.params:
+            unjudged = block.unjudged_of_both(a, b)
+            greatest = measure.of_pairs(block, a, b, unjudged + others, witnesses=False)
+            if greatest is not None:
+                endless = others >= ENDLESS  # what one divides by makes any difference vanish
+                greatest[:, endless] = np.maximum(greatest[:, endless], 0.0)
+                greatest[:, same_rankings(measure, block, a, b, False)] = 0.0
+                few = np.flatnonzero(unjudged <= np.log2(ENUMERATED))
+                for end, (front, back) in zip(greatest, ((a[few], b[few]), (b[few], a[few])), strict=True):
+                    end[few] = self._upper(measure, False, block, front, back, others[few])
+                return greatest
+        return np.stack([self._upper(measure, False, block, *runs, others) for runs in ((a, b), (b, a))])
 
     def _lead_in_order(
         self, measure: Measure, quick: bool, block: RankingBlock, a: Ints, b: Ints, others: Ints
@@ -299,14 +346,14 @@ class Ranges:
         bounds = np.zeros(len(a))
         apart = np.flatnonzero(~same_rankings(measure, block, a, b, over_ties))
         a, b, others = a[apart], b[apart], others[apart]
-        if not over_ties and self.universe.depth is None and "universe" in measure.params:
+        if over_ties and self.universe.depth is None and "universe" in measure.params:
             unjudged = block.unjudged_of_both(a, b)
-            quickly = measure.bounds_of_pairs(block, a, b, unjudged + others)
+            quickly = measure.of_pairs(block, a, b, unjudged + others, over_ties=True)
             if quickly is not None:
                 endless = others >= ENDLESS  # what one divides by makes any difference vanish
                 bounds[apart] = np.where(endless, np.maximum(quickly, 0.0), quickly)
-                few = unjudged <= np.log2(ENUMERATED) if one_by_one else np.zeros(len(a), dtype=bool)
-                apart, a, b, others = apart[few], a[few], b[few], others[few]
+                left = np.isnan(quickly) | (one_by_one & (unjudged <= np.log2(ENUMERATED)))
+                apart, a, b, others = apart[left], a[left], b[left], others[left]
         for rows, pair in pairs_to_depth(measure, block, a, b, others, self.universe, over_ties=over_ties):
             bounds[apart[rows]] = upper_bounds(measure, pair, NO_LIMIT, over_ties, one_by_one)[:, 0]
         return bounds
@@ -332,6 +379,10 @@ class Ranges:
 
     def _plainly_witnessed(self, measure: Measure, block: RankingBlock, a: Ints, b: Ints, others: Ints) -> Floats:
         values, depth = np.empty(len(a)), _places_read(measure, block)
+        if self.universe.depth is None:
+            found = measure.of_pairs(block, a, b, others, witnesses=True)
+            if found is not None:
+                return found
         counted = others if "universe" in measure.params else np.zeros_like(others)
         for rows in _chunks(len(a), 2 * depth):
             values[rows] = plain_witness(measure, block, a[rows], b[rows], depth, counted[rows], self.universe.depth)
@@ -339,8 +390,8 @@ class Ranges:
 
     # -- can the sign be reversed? ---------------------------------------------------------------------------------
 
-    def _decided(self, measure: Measure, ends: Floats, diff: Floats, all_made: bool) -> DifferenceRanges:
-        apart, made = np.abs(diff) > SAME, np.full(len(diff), all_made)
+    def _decided(self, measure: Measure, ends: Floats, diff: Floats) -> DifferenceRanges:
+        apart, made = np.abs(diff) > SAME, np.full(len(diff), self._makes_all(measure, len(diff)))
         exact = measure.difference_is == "exact"
         front, back = np.where(diff > 0, self.a, self.b), np.where(diff > 0, self.b, self.a)
         lead = _lead(ends, diff)
@@ -361,7 +412,8 @@ class Ranges:
             made[left] = True
             lead = _lead(ends, diff)
             reversed_[left] = exact & (lead[left] <= SAME)
-        least, reversed_by_ties = self._least_over_ties(measure, front, back, lead)
+        in_order = np.where(diff[:, None] > 0, ends[0], -ends[1])
+        least, reversed_by_ties = self._least_over_ties(measure, front, back, in_order, made)
         proved = apart & (least > SAME)
         reversed_ |= apart & (lead > SAME) & reversed_by_ties
         if not self.proofs_alone:
@@ -385,36 +437,57 @@ class Ranges:
         """Look for judgings that reverse some pairs in the quick ways, and say whether so few are left that all can
         have the best bounds. Who wants proofs alone need not go on once there are too many."""
         cut_is_safe = measure.based_on == "recall" and measure.k is None
-        n_left, step = 0, OPEN_PAIRS if self.proofs_alone else max(1, len(pairs))
-        for start in range(0, len(pairs), step):
-            part = pairs[start : start + step]
+
+        def left_of(part: Ints) -> int:
             for how in ("plain", *(["quick"] if cut_is_safe else [])):
                 look(how, part[~reversed_[part]])
-            n_left += int((~reversed_[part]).sum())
+            return int((~reversed_[part]).sum())
+
+        if not self.proofs_alone:
+            return self._makes_all(measure, left_of(pairs))
+        spacing = max(1, len(pairs) // SAMPLED_PAIRS)
+        n_left = left_of(pairs[::spacing]) * spacing // 2  # half of what the sample promises
+        for start in range(0, len(pairs), OPEN_PAIRS):
             if not self._makes_all(measure, n_left):
                 return False
-        return True
+            n_left = (n_left if start else 0) + left_of(pairs[start : start + OPEN_PAIRS])
+        return self._makes_all(measure, n_left)
 
-    def _least_over_ties(self, measure: Measure, front: Ints, back: Ints, lead: Floats) -> tuple[Floats, Bools]:
+    def _least_over_ties(
+        self, measure: Measure, front: Ints, back: Ints, in_order: Floats, made: Bools
+    ) -> tuple[Floats, Bools]:
         """The least lead under every order of ties too, as far as is proved, where it is not negative in the order
-        used: by the quick bound, where that is not enough without a look at all orders, and else by the best one. And
-        which leads an order of ties is known to reverse, for which no dearer bound is made."""
-        n = len(lead)
+        used; and which leads an order of ties is known to reverse, for which no dearer bound is made.
+
+        On topics where no tie matters it is the lead `in_order` [pair, topic]. Elsewhere it is bounded quickly, where
+        that is not enough without a look at all orders, and else as well as can be; these two on all topics of pairs
+        whose range is not made.
+        """
+        lead = in_order.mean(axis=1)
+        least, reversed_ = np.where(lead >= -SAME, lead, -np.inf), np.zeros(len(lead), dtype=bool)
         if not measure.depends_on_order:
-            return np.where(lead >= -SAME, lead, -np.inf), np.zeros(n, dtype=bool)
-        least, reversed_ = np.full(n, -np.inf), np.zeros(n, dtype=bool)
+            return least, reversed_
+        tied = self._tied(measure)[front] | self._tied(measure)[back]
+        least[tied.any(axis=1)] = -np.inf
         wanted = np.where(lead > SAME, SAME, -SAME)
         for bound in BOUNDS:
             left = np.flatnonzero((lead >= -SAME) & (least <= wanted) & ~reversed_)
-            if len(left):
-                work = partial(self._lead_over_ties, measure, bound)
-                least_lead = self._of_some(measure, work, front[left], back[left]).mean(axis=-1)
-                least[left] = np.maximum(least[left], least_lead)
+            bounded = tied[left] | (~made[left, None] & (bound != "quick"))
+            by_topic = in_order[left]
+            work = partial(self._lead_over_ties, measure, bound)
+            by_topic.T[bounded.T] = self._of_cells(measure, work, front[left], back[left], bounded)
+            least[left] = np.maximum(least[left], by_topic.mean(axis=1))
             left = left[least[left] <= wanted[left]]
             if bound == "quick" and len(left) and measure.sorting_is_optimal:
-                as_judged = self._of_some(measure, partial(_lead_in_worst_order, measure), front[left], back[left])
+                work = partial(_lead_in_worst_order, measure)
+                as_judged = self._of_some(measure, work, front[left], back[left])
                 reversed_[left] = as_judged.mean(axis=-1) < -SAME
         return least, reversed_
+
+    def _tied(self, measure: Measure) -> Bools:
+        """[run, topic]: whether the run has ties in the places that the measure reads, or across the last of them."""
+        cut = None if measure.k is None or measure.cutoff == "recall" else int(measure.k) + 1
+        return np.asarray(self.documents.tied[:, self.topics, :cut].any(axis=2))
 
     def _reversed(
         self, measure: Measure, how: str, front: Ints, back: Ints, lead: Floats, width: Floats, pairs: Ints
@@ -427,33 +500,19 @@ class Ranges:
         n_topics = len(self.topics)
         front, back, total = front[pairs], back[pairs], lead[pairs] * n_topics
         turn = np.argsort(np.argsort(-width[pairs], axis=1, kind="stable"), axis=1)
+
+        def lead_lost(block: RankingBlock, a: Ints, b: Ints, others: Ints) -> Floats:
+            now = comparable(measure, measure.value(block.evidence()))
+            return np.maximum(self._witnessed(measure, how, block, a, b, others) - (now[a] - now[b]), 0.0)
+
         start, step = 0, n_topics if how == "ties" else FIRST_TOPICS
-        self.count_shared([measure])
         while start < n_topics:
             left = total > SAME * n_topics
             if not left.any():
                 break
-
             due = left[:, None] & (turn >= start) & (turn < start + step)
-            looked_at = np.flatnonzero(due.any(axis=0))
-            pairs_due = np.flatnonzero(due.any(axis=1))
-            runs = len(distinct(np.concatenate([front[pairs_due], back[pairs_due]])))
-
-            def changes(part: slice, due: Bools = due, looked_at: Ints = looked_at) -> Changes:
-                places = looked_at[part]
-                topic, of_pair = np.nonzero(due[:, places].T)
-                block, of_back, of_front = self.block(self.topics[places], back[of_pair], front[of_pair])
-                a, b = (topic * len(block.runs) + run for run in (of_back, of_front))
-                now = comparable(measure, measure.value(block.evidence()))
-                others = self.universe.others(block, a, b)
-                lead_lost = self._witnessed(measure, how, block, a, b, others) - (now[a] - now[b])
-                return of_pair, np.maximum(lead_lost, 0.0)
-
-            parts = topic_batches(self.documents, self.topics[looked_at], runs, CELLS)
-            where = self._where(int(due.sum()), [measure])
-            lost_of_parts = parallel_map(changes, parts, **where, doing="topics of judgings that reverse differences")
-            for rows, lost in lost_of_parts:
-                total -= np.bincount(rows, lost, minlength=len(total))
+            lost = self._of_cells(measure, lead_lost, back, front, due)
+            total -= np.bincount(np.nonzero(due.T)[1], lost, minlength=len(total))
             start, step = start + step, 2 * step
         return np.asarray(total <= SAME * n_topics)
 

@@ -40,7 +40,7 @@ def repeated_scores(
     units = experiment.units(experiment.qrels.topics)
     values = {m: of if units is None else units.totals(of) for m, of in seen.values.items()}
     if len(experiment.qrels.topics if units is None else units) < 2:
-        raise FathomsError("replicates: one topic says nothing of how topics differ; give at least two")
+        raise FathomsError("replicates: one topic says nothing about how topics differ; give at least two")
     return values, units, seen.notes
 
 

@@ -59,6 +59,7 @@ def observe(
     """Look at each run on its own, a few at a time; at other depths too if asked, and without the ranges of its own
     scores where these are not needed."""
     experiment.lay_out()
+    experiment.release()
     qrels, options = experiment.qrels, experiment.options
     notes = list(qrels.notes)
     deeper = [m for m in measures if depths and other_depths(m)]

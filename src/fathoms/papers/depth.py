@@ -531,7 +531,7 @@ def _table_d(result: Study, pools: Sequence[PoolOf]) -> None:
         rows,
         note="Percent of pairs of systems. Error rate: the halves of a random split order them in opposite ways, over "
         f"{SPLITS} splits (Voorhees and Buckley 2002). Tied: means of a half within {FUZZINESS:.0%} of each other "
-        "(Buckley and Voorhees 2000); a pair that a half takes for tied is no error.",
+        "(Buckley and Voorhees 2000); a pair that a half takes for tied is not an error.",
         layout=[
             Column("Collection", "collection"),
             Column("d", "d"),

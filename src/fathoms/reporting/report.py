@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +17,6 @@ import numpy as np
 from fathoms.base.errors import FathomsError
 from fathoms.base.files import check_writable, whole_file
 from fathoms.base.parallel import parallel_map
-from fathoms.base.progress import speak
 from fathoms.base.result import Result
 from fathoms.data.qrels import Qrels
 from fathoms.data.texts import TextSources, open_texts
@@ -57,6 +55,7 @@ if TYPE_CHECKING:
     from fathoms.estimate.estimates import Estimates
 
 TOP = 5  # runs for which further judging is forecast: the first and its closest rivals, few enough to be quick
+Explanation = Callable[[], Doubt | Pair]
 EXPLAINED = 3  # runs next to the first one, for which the documents that decide are counted
 
 
@@ -213,9 +212,10 @@ def run_report(
 ) -> Report:
     """All analyses, each as its command does it.
 
-    Runs are read and ranked once. Then the analyses go side by side, each with one worker but for the comparison of all
-    pairs: it takes longer than all others together, and has all workers. On a cluster they go one after the other, each
-    with all workers.
+    Runs are read and ranked once. First come the analyses that need more of a run than the table of documents has, side
+    by side, each with one worker; then the comparison of all pairs with all workers, for it takes longer than all
+    others together; and then what explains it, side by side. On a cluster they go one after the other, each with all
+    workers.
     """
     experiment.needs_an_order("report")
     measures, options = list(measures), experiment.options
@@ -233,20 +233,25 @@ def run_report(
     inner, side_by_side = experiment, 1
     if options.scheduler is None:
         inner, side_by_side = experiment.with_workers(1), options.workers
-    analyses: dict[str, Callable[[], Any]] = {
-        "compare": lambda: _compared(experiment, measures, alpha, drawn, about) if several else (None, None, {}, []),
+    of_runs: dict[str, Callable[[], Any]] = {
         "audit": lambda: _audited(inner, measures),
         "ties": lambda: run_tie_analysis(inner, measures),
         "depth": lambda: _depths(inner, measures),
         "predict": lambda: _of_one(inner, scored, about) if drawn is None and not several else ({}, []),
     }
-    results = parallel_map(
-        lambda name: analyses[name](), analyses, workers=side_by_side, doing="analyses", progress=progress
+    (audited, problem), tied, depths, (estimates, about_estimates) = parallel_map(
+        lambda name: of_runs[name](), of_runs, workers=side_by_side, doing="analyses", progress=progress
     )
-    of_pairs, (audited, problem), tied, depths, (estimates, about_estimates) = results
-    compared, ranked, doubts, about_compared = of_pairs
-    if compared is not None:
-        estimates, about_estimates = compared.estimated, about_compared
+    compared, ranked, doubts = None, None, dict[str, Doubt]()
+    if several:
+        compared, ranked, explanations, about_estimates = _compared(experiment, inner, measures, alpha, drawn, about)
+        estimates = compared.estimated
+        progress("compare")
+        explained = parallel_map(lambda find: find(), explanations, workers=side_by_side, doing="explanations")
+        doubts = {doubt.measures[0]: doubt for doubt in explained if isinstance(doubt, Doubt)}
+        pairs = {(pair.run_a, pair.run_b, pair.measure): pair for pair in explained if isinstance(pair, Pair)}
+        with_fragility = [pairs.get((pair.run_a, pair.run_b, pair.measure), pair) for pair in compared.pairs]
+        compared = replace(compared, pairs=with_fragility)
     notes_of = (
         scored.notes,
         compared and compared.notes,
@@ -308,12 +313,16 @@ def _texts(
 
 
 def _compared(
-    experiment: BaseExperiment, measures: Sequence[Measure], alpha: float, draws: int | None, about: dict[str, Any]
-) -> tuple[Comparison, Ranking | None, dict[str, Doubt], list[Line]]:
-    """All pairs, the ranks that follow and the doubt about the first run, by one and the same estimates, and what is
-    said of these; and how many documents decide between the first run and those next to it."""
+    experiment: BaseExperiment,
+    inner: BaseExperiment,
+    measures: Sequence[Measure],
+    alpha: float,
+    draws: int | None,
+    about: dict[str, Any],
+) -> tuple[Comparison, Ranking | None, list[Explanation], list[Line]]:
+    """All pairs and the ranks that follow, by one and the same estimates, and what is said of these; and what finds
+    explanations with them, in the `inner` experiment."""
     level = about["level"]
-    speak()  # of the analyses this takes longest
     measures = without_pair(measures)
     universe = Universe(asked_universe(measures), experiment.options.universe_depth)
     seen = observe(experiment, measures, universe, depths=True)
@@ -324,45 +333,40 @@ def _compared(
     universes = {experiment.universe, *(getattr(measure, "universe", None) for measure in measures)}
     ranked = None if "run" in universes else ranking_of(seen, of_pairs, estimates, alpha, level)
     about_estimates = [] if estimates is None else lines_by_measure(estimates, level)
-    doubts = _doubts(seen, estimates, level)
-    return replace(compared, pairs=_explained(compared, seen)), ranked, doubts, about_estimates
+    seen = replace(seen, experiment=inner)
+    return compared, ranked, [*_doubts(seen, estimates, level), *_fragilities(compared, seen)], about_estimates
 
 
-def _doubts(seen: Observed, estimates: Estimates | None, level: float) -> dict[str, Doubt]:
+def _doubts(seen: Observed, estimates: Estimates | None, level: float) -> Iterator[Explanation]:
     """Where the doubt about the first run's score comes from, by each measure that is a mean over topics."""
-    doubts = {}
     for measure in seen.measures:
         if measure.aggregate == "mean" and seen.values[measure].shape[1] >= FEWEST_TOPICS:
-            means = seen.values[measure].mean(axis=1)
-            leader = min(range(len(means)), key=lambda place: (-means[place], seen.names[place]))
-            doubts[measure.name] = doubt_of(seen, [measure], [seen.names[leader]], estimates, level)
-    return doubts
+            leader = seen.names[_best_first(seen, measure)[0]]
+            yield partial(doubt_of, seen, [measure], [leader], estimates, level)
 
 
-def _explained(compared: Comparison, seen: Observed) -> list[Pair]:
-    """The pairs, with the fragility of some: the first run by each measure against those next to it."""
+def _fragilities(compared: Comparison, seen: Observed) -> Iterator[Explanation]:
+    """How many documents decide between the first run by each measure and those next to it, if any judging can."""
     by_pair = {(pair.run_a, pair.run_b, pair.measure): pair for pair in compared.pairs}
-    for measure, values in seen.values.items():
+    for measure in seen.measures:
         if measure.difference_is == "none" or measure.needs_pool:
             continue
-        means = values.mean(axis=1)
-        order = sorted(range(len(means)), key=lambda place: (-means[place], seen.names[place]))
-        front = sorted(order[: EXPLAINED + 1])
-        near = [(a, b) for a, b in combinations(front, 2) if order[0] in (a, b)]
-        names = [(seen.names[a], seen.names[b], measure.name) for a, b in near]
-        open_ = [i for i, name in enumerate(names) if by_pair[name].reversible not in (None, "no")]
-        if not open_:
-            continue
-        places = np.array([near[i] for i in open_])
-        ranges = replace(seen, universe=compared.universe).ranges(places[:, 0], places[:, 1])
-        for i, pair_fragility in zip(open_, fragility(ranges, measure, means), strict=True):
-            pair = by_pair[names[i]]
-            by_pair[names[i]] = replace(
-                pair,
-                fragility_low=pair_fragility.low,
-                fragility_high=pair_fragility.high,
-            )
-    return list(by_pair.values())
+        first, *rivals = _best_first(seen, measure)[: EXPLAINED + 1]
+        for a, b in sorted(tuple(sorted((first, rival))) for rival in rivals):
+            pair = by_pair[seen.names[a], seen.names[b], measure.name]
+            if pair.reversible not in (None, "no"):
+                yield partial(_with_fragility, pair, seen, measure, a, b)
+
+
+def _with_fragility(pair: Pair, seen: Observed, measure: Measure, a: int, b: int) -> Pair:
+    [found] = fragility(seen.ranges(np.array([a]), np.array([b])), measure, seen.values[measure].mean(axis=1))
+    return replace(pair, fragility_low=found.low, fragility_high=found.high)
+
+
+def _best_first(seen: Observed, measure: Measure) -> list[int]:
+    """The places of the runs by their mean, equal ones by name."""
+    means = seen.values[measure].mean(axis=1)
+    return sorted(range(len(means)), key=lambda place: (-means[place], seen.names[place]))
 
 
 def _of_one(
@@ -386,7 +390,7 @@ def _depths(experiment: BaseExperiment, measures: Sequence[Measure]) -> DepthSco
     """Scores at depths from 1 to that of the longest ranking, spaced as the audit spaces them."""
     names = dict.fromkeys(m.name.partition("@")[0] for m in measures if m.cutoff in ("optional", "required"))
     runs = experiment.runs
-    longest = max(int(np.bincount(experiment.run(name).topic).max()) for name in runs)
+    longest = max(len(survey.judged.retrieved) for survey in experiment.surveys().values())
     depths = [depth for depth in STEPS if depth <= longest]
     if not names or len(runs) < 2 or len(depths) < 2:
         return None

@@ -328,7 +328,7 @@ def doubt(report: Report, i: int, measure: Measure) -> str:
     """Where the doubt about the first run's score comes from."""
     of_leader = report.doubts.get(measure.name)
     if of_leader is None:
-        return f"<p>{text(measure.name)} has no such parts: it is no mean over topics.</p>"
+        return f"<p>{text(measure.name)} has no such parts: it is not a mean over topics.</p>"
     [budget] = of_leader.budgets
     rows = [
         [

@@ -89,3 +89,15 @@ def test_depth_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     assert call("-m", "P@5") == 2
     assert call("--depths", "0:4") == 2
     assert call("-o", tmp_path / "v.doc") == 2
+
+
+def test_one_run_has_no_order(folder: Path) -> None:
+    run = min((folder / "runs").iterdir())
+    with pytest.raises(fm.FathomsError, match="order of runs, so it needs two or more"):
+        fm.depth(folder / "qrels.txt", run)
+
+
+def test_one_topic_has_no_halves() -> None:
+    runs = {"a": {"1": {"d": 2.0, "e": 1.0}}, "b": {"1": {"e": 2.0, "d": 1.0}}}
+    figures = fm.depth({"1": {"d": 1}}, runs, depths=[1, 2])
+    assert figures["error_rate"].to_list() == figures["tied"].to_list() == [None, None]

@@ -334,9 +334,9 @@ def test_what_it_cannot_answer_it_says(simulated: Callable[..., Path], capsys: p
         exp.doubt("AP", of="sys9")
     with pytest.raises(fm.FathomsError, match="sys1 is named twice"):
         exp.doubt("AP", of=("sys1", "sys1"))
-    with pytest.raises(fm.FathomsError, match="GMAP is no mean over topics"):
+    with pytest.raises(fm.FathomsError, match="GMAP is not a mean over topics"):
         exp.doubt("GMAP", of="sys1")
-    with pytest.raises(fm.FathomsError, match="one topic says nothing of others"):
+    with pytest.raises(fm.FathomsError, match="one topic says nothing about others"):
         fm.doubt({"q": {"a": 1}}, {"q": {"a": 1.0}}, "RR")
 
 

@@ -17,7 +17,7 @@ from scipy import stats
 
 import fathoms as fm
 from fathoms.base.outcomes import SIGNS
-from fathoms.inference.non_inferiority import Sample, least_bound, lower_end, mixed_p_above, p_above, worst_p_above
+from fathoms.inference.non_inferiority import JudgingPath, Sample, lower_end, mixed_p_above, p_above, worst_p_above
 from fathoms.questions.gate.result import Gate
 from fathoms.testing import assert_no_regression
 from tests.support.commands import Command
@@ -58,12 +58,12 @@ def test_the_least_bound_is_below_that_of_every_judging(data: st.DataObject) -> 
     t = data.draw(st.sampled_from([0.0, 0.5, 1.68, 4.0]))
     corners = [np.array(one) for one in itertools.product(*zip(low, high, strict=True))]
     least = min(float(d.mean() - t * d.std(ddof=1) / np.sqrt(n)) for d in corners)
-    assert least_bound(low, high, t) <= least + 1e-12
+    assert JudgingPath.of(low, high).least_bound(t) <= least + 1e-12
     bound = data.draw(ends)
     worst = worst_p_above(low, high, bound)
     assert worst >= max(float(p_above(d, bound)) for d in corners) - 1e-9
     if (low == high).all() and t > 0:
-        assert least_bound(low, high, t) == pytest.approx(least, abs=1e-12)
+        assert JudgingPath.of(low, high).least_bound(t) == pytest.approx(least, abs=1e-12)
 
 
 def test_the_least_bound_is_reached_where_few_topics_are_open() -> None:
@@ -74,7 +74,7 @@ def test_the_least_bound_is_reached_where_few_topics_are_open() -> None:
         high = low.copy()
         high[rng.integers(20)] += 0.2
         corners = [float(d.mean() - 1.7 * d.std(ddof=1) / np.sqrt(20)) for d in (low, high)]
-        assert least_bound(low, high, 1.7) == pytest.approx(min(corners), abs=1e-3)
+        assert JudgingPath.of(low, high).least_bound(1.7) == pytest.approx(min(corners), abs=1e-3)
 
 
 def test_the_lower_end_is_where_p_reaches_alpha() -> None:
@@ -439,7 +439,10 @@ def test_the_estimate_is_that_of_compare() -> None:
 
 def test_measures_that_a_gate_refuses() -> None:
     qrels, base, candidate = collection([0.1, 0.0, 0.05])
-    for measure, message in (("GMAP", "GMAP is no mean over topics"), ("NumRet", "NumRet is no mean over topics")):
+    for measure, message in (
+        ("GMAP", "GMAP is not a mean over topics"),
+        ("NumRet", "NumRet is not a mean over topics"),
+    ):
         with pytest.raises(fm.FathomsError, match=message):
             fm.gate(qrels, base, candidate, measure)
     with pytest.raises(fm.FathomsError, match="a gate has two runs"):

@@ -101,5 +101,5 @@ def test_a_file_that_is_no_log_is_refused(tmp_path: Path) -> None:
     log = tmp_path / "looks.jsonl"
     log.write_text('{"number": 1}\n')
     qrels, good, worse = world()
-    with pytest.raises(fm.FathomsError, match="is no look of a gate"):
+    with pytest.raises(fm.FathomsError, match="is not a look of a gate"):
         fm.Experiment(qrels, {"good": good, "new": worse}).gate("AP", sequence=log)

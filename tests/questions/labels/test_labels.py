@@ -649,7 +649,7 @@ def test_runs_among_the_labels_are_seen(fathoms: Command, files: Path) -> None:
     runs = sorted(str(path) for path in Path("runs").iterdir())
     mixed = fathoms("labels", "qrels.txt", "model.txt", *runs)
     assert mixed.status == 0
-    assert "taken as runs, by their columns: runs/own.run, runs/sys0.run" in mixed.err
+    assert "taken as runs, going by their columns: runs/own.run, runs/sys0.run" in mixed.err
     assert mixed.out == fathoms("labels", "qrels.txt", "model.txt", "--runs", "runs").out
     alone = fathoms("labels", "qrels.txt", runs[0])
     assert alone.status == 2

@@ -513,7 +513,7 @@ def test_the_command_without_judgments(fathoms: Command, simulated: Callable[...
         (["--variance", "0.1", "--chart", "x.gif"], "x.gif: expected a name that ends in .svg, .png, .pdf, .html"),
         (["--variance", "0.1", "--likely"], "likely: likely intervals need judgments and runs"),
         (["--variance", "0.1", "--from-scores", "a.eval"], "variance: give either a variance or scores"),
-        (["qrels.txt", "good.run"], "variance: one run shows nothing of differences"),
+        (["qrels.txt", "good.run"], "variance: one run shows nothing about differences"),
         (["-m", "AP"], "the residual of AP depends on how many relevant documents there are"),
         (["-m", "DCG"], "DCG reads to the end of a run; name a cut-off, such as DCG@20"),
         (["--from-scores", "nowhere.eval"], "nowhere.eval"),

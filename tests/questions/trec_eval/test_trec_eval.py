@@ -27,8 +27,9 @@ import pytrec_eval
 import fathoms as fm
 from fathoms.evidence.align import Alignment
 from fathoms.measures.parse import parse_measure, trec_eval_name
-from fathoms.measures.trec_eval import GROUPS, KNOWN, UNSUPPORTED, columns_of, values_of
 from fathoms.questions.trec_eval import command
+from fathoms.questions.trec_eval.columns import UNSUPPORTED, columns_of, values_of
+from fathoms.questions.trec_eval.measures import GROUPS, KNOWN
 from tests.measures.test_collections import TREC_EVAL, plain_qrels, plain_run
 from tests.support.commands import finished
 from tests.support.paths import ROOT

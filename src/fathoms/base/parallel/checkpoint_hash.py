@@ -17,7 +17,7 @@ KEY_BYTES = 32
 
 
 def seal(content: bytes, name: str) -> str:
-    """What shows that this user wrote the content of the part of that name."""
+    """Proof that this user wrote the content of the part of that name."""
     import hmac
 
     return hmac.new(_key(), name.encode() + b"\0" + content, "sha256").hexdigest()

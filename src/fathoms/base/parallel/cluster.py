@@ -21,10 +21,10 @@ Result = TypeVar("Result")
 CONNECT_SECONDS = 5
 CLOSE_SECONDS = 2
 END_SECONDS = 20  # for the processes of a cluster that was started here
-ANSWER_SECONDS = 30  # in which a scheduler answers that is there
+ANSWER_SECONDS = 30  # in which a running scheduler answers
 FETCH_SECONDS = (30, 60, 120)  # for a result that a worker has: at first, and each time it has to be made again
-LOOK_SECONDS = 1.0  # between two looks at who is there
-SAY_SECONDS = 30  # between two lines that say that nobody is
+LOOK_SECONDS = 1.0  # between two looks at which workers are there
+SAY_SECONDS = 30  # between two lines that say that there are none
 MOMENT = 0.02
 LOOPBACK = "127.0.0.1"
 
@@ -103,7 +103,7 @@ def _cancel(client: Any, futures: list[Any]) -> None:
 
 
 def _some(ended: Any) -> list[Any]:
-    """What has ended, after a moment at the most: somebody has to watch the workers."""
+    """What has ended, after a short wait at most: somebody has to watch the workers."""
     if not ended.has_ready():
         sleep(MOMENT)
     futures: list[Any] = ended.next_batch(block=False) if ended.has_ready() else []
@@ -115,8 +115,8 @@ Outcome = tuple[str, Any, str]
 
 
 def _guarded(expected: str) -> Callable[[bytes, bytes], Outcome]:
-    """What a worker calls. It travels whole, as a function inside another one does, and what it is given is packed:
-    so a worker of another version, or without fathoms, gets as far as to say so."""
+    """What a worker calls. It travels whole, as a function defined inside another does, and its arguments are packed:
+    so a worker of another version, or without fathoms, gets far enough to say so."""
 
     def call(work: bytes, batch: bytes) -> Outcome:
         import pickle
@@ -139,8 +139,8 @@ def _guarded(expected: str) -> Callable[[bytes, bytes], Outcome]:
 
 
 def _outcome(future: Any, batch: str, scheduler: str, lost: int) -> Outcome:
-    """What a batch that has ended came to. Its worker may die before that is fetched, and the wait for it would have no
-    end: then it is lost."""
+    """How a batch ended. Its worker may die before the result is fetched, and waiting for it would never end: then it
+    is lost."""
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
@@ -169,7 +169,7 @@ def _lost(scheduler: str) -> FathomsError:
 
 
 def _on_worker(error: Exception, worker: str) -> Exception:
-    """An error of the work, which may be that of one worker alone: files are read there."""
+    """An error of the work, which may affect that one worker only: files are read there."""
     missing = error.filename if isinstance(error, FileNotFoundError) else None
     if isinstance(error, InputError) and error.message.startswith("no such file"):
         missing = error.source
@@ -197,7 +197,7 @@ class _Crew:
         return sum(cores for worker, cores in self.present.items() if worker not in self.refused)
 
     def look(self) -> None:
-        """See now and then who is there; raises where nobody has been for too long."""
+        """Check now and then which workers are there; raises if there have been none for too long."""
         if monotonic() - self.looked >= LOOK_SECONDS:
             self.present = _workers(self.client, self.scheduler)
             self.looked = monotonic()
@@ -218,7 +218,7 @@ class _Crew:
 
 
 class _Watch:
-    """Says that a cluster has no workers, at once and then every so often, and gives up in the end."""
+    """Says that a cluster has no workers, at once and then every so often, and finally gives up."""
 
     def __init__(self, scheduler: str) -> None:
         self.scheduler = scheduler
@@ -273,7 +273,7 @@ def _client(scheduler: str) -> Any:
     local = scheduler.startswith("local:")
     if local:
         _start_tracker()
-    # Else Ctrl-C would leave processes of which nobody knows.
+    # Otherwise Ctrl-C would leave processes that nobody knows about.
     with blocked([signal.SIGINT]), _deferred():
         address = _local_cluster(int(scheduler.removeprefix("local:"))) if local else scheduler
         try:
@@ -286,8 +286,8 @@ def _client(scheduler: str) -> Any:
 
 
 def _start_tracker() -> None:
-    """The process that keeps track of what Python's processes share. It lets all signals through to those that are
-    started with it, and must itself outlive all others."""
+    """Start the process that tracks what Python's processes share. It passes all signals on to those started with it,
+    and must itself outlive all others."""
     from multiprocessing import resource_tracker
 
     with blocked(ENDING):
@@ -305,7 +305,7 @@ def _local_cluster(n: int) -> Any:
 
     folder = TemporaryDirectory(prefix="fathoms.")
     _folders.append(folder)
-    # Batches that wait for a worker, and do not run on it yet, have no part in its death.
+    # Batches that wait for a worker, and do not run on it yet, did not cause its death.
     with config.set({"distributed.scheduler.worker-saturation": 1.0, "temporary-directory": folder.name}):
         shared = {"host": LOOPBACK, "protocol": "tcp://", "dashboard": False}
         worker = {"nthreads": 1, "memory_limit": 0, "silence_logs": CRITICAL, "worker_class": UnseenWorker}
@@ -318,8 +318,8 @@ def _local_cluster(n: int) -> Any:
 
 @contextmanager
 def _deferred() -> Iterator[None]:
-    """Signals that end a command are heard of after the block. They are not blocked, for processes that are started in
-    it would inherit that."""
+    """Signals that end a command are handled after the block. They are not blocked, since processes started in it would
+    inherit that."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -345,7 +345,7 @@ def check_scheduler(scheduler: str) -> str:
 
 
 def _check_workers(client: Any, scheduler: str) -> None:
-    """Wait for a worker, and see that all of them have this version: another one may count otherwise."""
+    """Wait for a worker, and make sure that all of them have this version: another one may compute something else."""
     watch = _Watch(scheduler)
     while not _workers(client, scheduler):
         watch.see(0)
@@ -366,7 +366,7 @@ def _version() -> str:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Without what Dask logs where a process is gone already that was to be ended."""
+    """Without what Dask logs when a process that was to be ended is gone already."""
     import logging
 
     before = logging.root.manager.disable

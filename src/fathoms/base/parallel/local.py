@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -17,13 +18,13 @@ from fathoms.base.errors import FathomsError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-ATTEMPTS = 3  # how often a batch may be running when a worker dies before it is taken for the cause
+ATTEMPTS = 3  # how often a batch may be running when a worker dies before it is taken to be the cause
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-LOOK_SECONDS = 1.0  # between two looks at whether processes live
-END_SECONDS = 20.0  # in which a process ends that was killed, or its pool hears of it
-TURNS = 16  # how often a fork gets some of the items: seldom, since it takes a while, but nobody is to wait for long
+LOOK_SECONDS = 1.0  # between two checks that processes are alive
+END_SECONDS = 20.0  # within which a killed process ends, or its pool hears of it
+TURNS = 16  # how often a fork gets some of the items: seldom, since that takes a while, but nobody should wait for long
 REGIONS, REGION = 4 << 30, 1 << 30  # bytes of all and of one at the most; memory is taken as it is written to
 LARGE = 1 << 16  # bytes of an array that is not sent through a pipe
 ALIGNED = 64
@@ -49,7 +50,7 @@ class _Region:
 
 
 def _shared_memory(workers: int) -> list[mmap]:
-    """A region for each fork; none where the system has no such memory to give."""
+    """A region for each fork; none if the system has no such memory to give."""
     try:
         size = min(REGION, REGIONS // workers)
         return [mmap(-1, size) for _ in range(workers)]
@@ -85,8 +86,8 @@ def _received(sent: Sent, memory: mmap | None) -> Any:
 
 
 def may_fork() -> bool:
-    """Whether a copy of this process can go on working: only the thread that asks is copied, and it might wait for ever
-    for what another one held.
+    """Whether a copy of this process can go on working: only the thread that asks is copied, and it might wait forever
+    for something that another one held.
 
     The system is asked, since Python does not know of all threads: importing polars starts some. Those of linear
     algebra, which bear the name of the process itself, are prepared for this and do not count.
@@ -97,7 +98,7 @@ def may_fork() -> bool:
         return False
     try:
         names = {Path("/proc/self/task", thread, "comm").read_bytes() for thread in os.listdir("/proc/self/task")}
-    except OSError:  # a thread that ended just now, or a system that does not say
+    except OSError:  # a thread that has just ended, or a system that does not say
         return False
     return len(names) == 1
 
@@ -105,26 +106,28 @@ def may_fork() -> bool:
 def each_on_forks(
     work: Callable[[Item], Result], items: list[Item], workers: int, progress: Callable[[Item], None]
 ) -> list[Result]:
-    """On copies of this process, which start in a hundredth of a second and have all that is in memory here.
+    """On copies of this process, which start in a hundredth of a second and have everything that is in memory here.
 
-    Threads take turns at many short steps in numpy, two of them together little faster than one. What a copy that
+    Threads take turns at many short steps in numpy, two of them together being little faster than one. What a copy that
     died leaves undone is done here.
     """
     size = max(1, len(items) // (TURNS * workers))
     turns = [items[start : start + size] for start in range(0, len(items), size)]
     results: list[Result] = []
     forks: list[_Fork] = []
+    gc.freeze()  # a look at what is there already would have forks copy all of it
     try:
         with blocked(ALL):
             regions = _shared_memory(workers)
             for number in range(workers):
                 memory = regions[number] if regions else None
-                forks.append(_Fork(work, turns, memory))  # one by one: should one fail, the others are ended
+                forks.append(_Fork(work, turns, memory))  # one by one: if one fails, the others are ended
         for turn, of_turn in zip(turns, _turn_by_turn(forks, len(turns)), strict=True):
             results += [work(item) for item in turn] if of_turn is None else of_turn
             for item in turn:
                 progress(item)
     finally:
+        gc.unfreeze()
         with blocked(ALL):
             for fork in forks:
                 fork.end()
@@ -163,7 +166,7 @@ def _turn_by_turn(forks: Sequence[_Fork], n: int) -> Iterator[list[Any] | None]:
 class _Fork:
     """A copy of this process that takes turns.
 
-    It has a pipe of its own. Those of `concurrent.futures` share one, and the thread that reads it waits for ever for
+    It has a pipe of its own. Those of `concurrent.futures` share one, and the thread that reads it waits forever for
     the rest of what a process was sending when it was killed.
     """
 
@@ -176,17 +179,17 @@ class _Fork:
         self.pipe, there = context.Pipe()
         self.process = context.Process(target=_serve, args=(work, turns, memory, there, os.getpid()))
         with warnings.catch_warnings():
-            # of the threads of linear algebra, which is prepared for this
+            # the threads of linear algebra, which is prepared for this
             warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
             self.process.start()
-        there.close()  # or its end would not be heard of
+        there.close()  # or its end would go unnoticed
 
     def take(self, turn: int) -> None:
         with suppress(OSError):  # if it has died, there is no result either
             self.pipe.send(turn)
 
     def result(self) -> list[Any] | Exception | None:
-        """What a turn has come to; None where the fork died."""
+        """The result of a turn; None if the fork died."""
         try:
             sent = self.pipe.recv()
         except (EOFError, OSError):
@@ -243,8 +246,8 @@ def blocked(signals: Sequence[int]) -> Iterator[None]:
 
 
 def _follow(first: int) -> None:
-    """Should the first process be killed, it can tell nobody, and its forks would wait for work for ever; so the system
-    ends them with it. And other signals end a fork, whatever the first process makes of them."""
+    """If the first process is killed, it can tell nobody, and its forks would wait for work forever; so the system ends
+    them with it. And other signals end a fork, whatever the first process makes of them."""
     import ctypes
 
     set_death_signal = 1
@@ -261,9 +264,9 @@ def on_processes(
 ) -> Iterator[tuple[int, Result]]:
     """Each batch's number and result as it ends.
 
-    One worker is a process of its own too: numbers must not depend on how many threads linear algebra has. When a
-    process dies, the pool breaks and takes all running batches with it. Those that saw it happen too often then go one
-    by one, so that the one to blame is known.
+    A single worker is a process of its own too: numbers must not depend on how many threads linear algebra has. When a
+    process dies, the pool breaks and takes all running batches with it. Those that were running too often when it
+    happened then go one by one, so that the one to blame is known.
     """
     missing = dict(batches)
     deaths = dict.fromkeys(missing, 0)
@@ -294,7 +297,7 @@ def _until_broken(
     waiting = list(reversed(batches))
     running: dict[Future[Result], int] = {}
     sound = False
-    quiet_since: float | None = None  # since when a process is dead of which the pool says nothing
+    quiet_since: float | None = None  # since when a process has been dead that the pool says nothing about
     try:
         while waiting or running:
             while waiting and len(running) < workers:
@@ -308,7 +311,7 @@ def _until_broken(
                 result = future.result()
                 yield running.pop(future), result
         sound = True
-    except BrokenProcessPool:  # heard of by whoever asks next, for a result or to submit more
+    except BrokenProcessPool:  # reported to whoever asks next, for a result or to submit more
         lost += running.values()
     finally:
         if not sound:  # nobody waits for what is still running

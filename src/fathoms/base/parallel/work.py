@@ -52,16 +52,16 @@ def parallel_map(
     doing: str = "",
     progress: Callable[[Item], None] = lambda item: None,
 ) -> list[Result]:
-    """`work` on every item, the results in their order; `progress` hears here of each item that is done, and whoever
-    waits of what is being done.
+    """`work` on every item, the results in their order; `progress` hears of each item done in this process, and whoever
+    waits hears what is being done.
 
     For a scheduler `work` needs to be picklable, and what it refers to is sent to each worker once. With a folder,
-    results are kept there some at a time, as by `run_batches`, and those found there are not worked for again; they
-    are known by `settings` and what `identity` says of each item.
+    results are kept there some at a time, as by `run_batches`, and those found there are not computed again; they are
+    known by `settings` and by `identity` of each item.
 
-    Forks of this process do the work where they are safe; what is `heavy` has new processes where they are not, which
-    take a second to start, and to which goes some times what `work` refers to; and else there are threads, unless the
-    work cannot share a process with other work: then it goes one by one.
+    Forks of this process do the work if they are safe. If not, `heavy` work goes to new processes, which take a second
+    to start and get several copies of what `work` refers to; other work goes to threads, or one by one if it cannot
+    share a process.
     """
     items = list(items)
     progress = _told(progress, doing, len(items))
@@ -94,7 +94,7 @@ def parallel_map(
 
 
 def _told(progress: Callable[[Item], None], doing: str, of: int) -> Callable[[Item], None]:
-    """The same, and it says how far the work is."""
+    """The same, reporting how far the work is."""
     done = count(1)
 
     def tell(item: Item) -> None:
@@ -117,9 +117,9 @@ def run_batches(
     sealed: bool = False,
     progress: Callable[[], None] = lambda: None,
 ) -> pl.DataFrame:
-    """The rows of all batches, in order. `settings` says what makes them what they are, the input included: parts of
+    """The rows of all batches, in order. `settings` says what makes them what they are, including the input: parts of
     another study do not count. Parts are known by the number of their batch, or by the names given. `sealed` ones count
-    only if this user has written them. Call `finished` once the rows have been put to use.
+    only if this user has written them. Call `finished` once the rows have been used.
 
     A batch whose worker died is run again; an error of its own ends the study.
     """
@@ -210,14 +210,14 @@ def _in_order(
 
 
 def finished(folder: Path) -> None:
-    """The study is written; its parts are not needed any more."""
+    """The study is written; its parts are no longer needed."""
     import shutil
 
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 
 def _write_part(rows: pl.DataFrame, path: Path, sealed: bool) -> None:
-    """Rows as parquet, and behind them a mark by which it is seen that they are as they were written."""
+    """Rows as parquet, followed by a mark that shows that they are as they were written."""
     from io import BytesIO
 
     buffer = BytesIO()

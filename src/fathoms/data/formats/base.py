@@ -31,7 +31,7 @@ PARQUET = b"PAR1"
 HEAD = 1 << 16  # bytes at the start of a file that are enough to recognise it
 
 Container = Literal["text", "json", "parquet"]
-# What a run may have beside its documents, and the words for it where a format loses it.
+# What a run may have besides its documents, and the words for it when a format loses it.
 RUN_PARTS = {
     "scores": "scores, and with them ties (documents are written in the order that --ties makes of them)",
     "ranks": "ranks",
@@ -56,13 +56,13 @@ class Match(IntEnum):
     """How well some bytes fit a format. The best match wins, and among equals the first of the registry."""
 
     NO = 0
-    POSSIBLE = 1  # nothing speaks for it: the format to say what is wrong, if no other fits
+    POSSIBLE = 1  # nothing speaks for it: this format says what is wrong, if no other fits
     LIKELY = 2  # the content has its form
     CERTAIN = 3  # and a mark that no other format has
 
 
 def as_utf8(raw: bytes) -> bytes:
-    """What Excel writes as the rest of the world does: UTF-16 as UTF-8, and a first line `sep=;` as a comment."""
+    """What Excel writes, in the form that others use: UTF-16 as UTF-8, and a first line `sep=;` as a comment."""
     if raw.startswith(UTF16) and b"\0" in raw[:HEAD]:
         raw = raw.decode("utf-16", errors="replace").encode()
     start = len(BOM) if raw.startswith(BOM) else 0
@@ -76,7 +76,7 @@ class Content:
 
     def __init__(self, raw: bytes, path: str | None = None) -> None:
         self.raw = as_utf8(raw)
-        self.path = path  # of the file they are from, where it can be read again
+        self.path = path  # of the file they are from, if it can be read again
 
     @cached_property
     def container(self) -> Container:
@@ -86,7 +86,7 @@ class Content:
 
     @cached_property
     def line(self) -> re.Match[bytes] | None:
-        """The first line that holds something, and no comment."""
+        """The first line that is neither blank nor a comment."""
         start = len(BOM) if self.raw.startswith(BOM) else 0
         lines = re.compile(_LINE).finditer(self.raw, start)
         return next((line for line in lines if not line[0].lstrip().startswith(b"#")), None)
@@ -98,8 +98,8 @@ class Content:
 
     @cached_property
     def header(self) -> tuple[str | None, list[str]] | None:
-        """The names of columns in that line, and what stands between them (None: any blanks); None where it has none. A
-        line that has a word where a number belongs can be nothing else."""
+        """The names of columns in that line, and what stands between them (None: any blanks); None if it has none. A
+        line that has a word where a number belongs must be such a line."""
         if self.line is None or self.container != "text":
             return None
         text = self.line[0].decode(errors="replace")
@@ -112,8 +112,8 @@ class Content:
 
     @cached_property
     def json(self) -> Any:
-        """As much as the first bytes hold of the JSON value that starts there, cut where they end; None where that is
-        no JSON. Of one record a line it is the first."""
+        """As much as the first bytes hold of the JSON value that starts there, cut where they end; None if that is not
+        JSON. With one record a line it is the first."""
         import json
 
         text = self.raw[:HEAD].removeprefix(BOM)
@@ -150,17 +150,17 @@ class Format:
 
 
 class FileFormat(Format):
-    """A format of files. What it cannot do it declares: no `writes`, or no `part_bytes` where it cannot be split."""
+    """A format of files. What it cannot do it declares: no `writes`, or no `part_bytes` if it cannot be split."""
 
     container: ClassVar[Container] = "text"
     endings: ClassVar[tuple[str, ...]] = ()  # that ask for it when something is written; the first is the usual one
-    part_bytes: ClassVar[int | None] = None  # of a part of some whole topics; None: it is read as a whole only
+    part_bytes: ClassVar[int | None] = None  # of a part with some whole topics; None: only read as a whole
     loses: ClassVar[str] = ""  # of judgments
-    fills: ClassVar[frozenset[str]] = frozenset()  # what of a run is always written, made up where it is missing
-    no_iteration: ClassVar[str] = "does not carry it"  # what becomes of the second column of judgments
+    fills: ClassVar[frozenset[str]] = frozenset()  # what is always written of a run, made up if it is missing
+    no_iteration: ClassVar[str] = "does not carry it"  # what happens to the second column of judgments
     compressed: ClassVar[bool] = False  # in itself, so that .gz behind it makes no sense
     in_order: ClassVar[bool] = False  # lines stand in the order of a tie policy
-    run_as: ClassVar[str | None] = None  # the format of its runs, where that is another one
+    run_as: ClassVar[str | None] = None  # the format of its runs, if that is another one
 
     def recognise(self, content: Content) -> Match:
         """Are these bytes of this format? They are of its container."""
@@ -178,16 +178,16 @@ class FileFormat(Format):
         return []
 
     def read_part(self, path: str, place: tuple[Any, ...], layout: Layout) -> Table:
-        """One of the parts; an InputError where the file had better be read as a whole."""
+        """One of the parts; an InputError if the file should rather be read as a whole."""
         raise NotImplementedError
 
     def write(self, data: Run | Qrels, rows: NDArray[np.int64] | None = None) -> bytes:
-        """The bytes of a file. `rows` is the order of the lines where the format is `in_order`."""
+        """The bytes of a file. `rows` is the order of the lines if the format is `in_order`."""
         raise FathomsError(f"{self.name} can be read, but not written")
 
     def write_parts(self, parts: Sequence[Callable[[], Run]], target: Path) -> tuple[int, int, Run] | None:
         """The same from a run's parts, with only one in memory at a time: how many rows and topics there are, and one
-        of the parts. None where that cannot be done."""
+        of the parts. None if that cannot be done."""
         return None
 
     def ending(self, kind: Kind) -> str:

@@ -44,7 +44,7 @@ class Csv(FileFormat):
 
 
 def names_of(content: Content) -> list[str]:
-    """The names of the columns, where the first line has them with commas or the like."""
+    """The names of the columns, if the first line has them with commas or the like between them."""
     header = content.header
     return [] if header is None or header[0] in (None, "\t") else header[1]
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 BOTH: tuple[Kind, ...] = ("run", "qrels")
 ALL: tuple[Kind, ...] = ("run", "qrels", "values")
-FEW_ROWS = 5_000  # up to which a column of a polars frame is a list sooner than it is anything else
+FEW_ROWS = 5_000  # up to this length, a column of a polars frame becomes a list before anything else
 
 
 def package_of(data: Any) -> str:
-    """Where an object's class is from, found without importing that package."""
+    """The package that an object's class comes from, found without importing that package."""
     return type(data).__module__.partition(".")[0]
 
 

@@ -1,4 +1,5 @@
-"""JSON as {topic: {document: number}}, and what all dialects of JSON share: reading it with an eye on repeated keys."""
+"""JSON as {topic: {document: number}}, and what all dialects of JSON share: reading it while watching for repeated
+keys."""
 
 from __future__ import annotations
 
@@ -132,7 +133,7 @@ def are_rankings(data: Any) -> bool:
 
 
 def _is_nested(data: dict[str, Any]) -> bool:
-    """Rankings by topic: objects in an object, and nothing but numbers in those."""
+    """Rankings by topic: objects in an object, with nothing but numbers in them."""
     inner = (value for ranking in data.values() if isinstance(ranking, dict) for value in ranking.values())
     return all(isinstance(ranking, dict) for ranking in data.values()) and not any(
         isinstance(value, dict | list) for value in inner
@@ -165,7 +166,7 @@ def is_record(data: Any) -> bool:
 
 
 def parsed(raw: bytes, source: str, *, lenient: bool) -> tuple[Any, list[str]]:
-    """The value of a file, or the list of them where it has one per line; and what was skipped."""
+    """The value of a file, or the list of them if it has one per line; and what was skipped."""
     import json
 
     repeated: list[str] = []
@@ -205,7 +206,7 @@ def parsed(raw: bytes, source: str, *, lenient: bool) -> tuple[Any, list[str]]:
 
 
 def reason(error: Exception) -> str:
-    """What is wrong with a text that is no JSON, or not one that Python reads."""
+    """What is wrong with a text that is not JSON, or not JSON that Python reads."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if "integer string conversion" in str(error):
@@ -214,7 +215,7 @@ def reason(error: Exception) -> str:
 
 
 def check_fits(data: Run | Qrels, to: str) -> None:
-    """Ids and numbers that JSON has no words for."""
+    """Refuse ids and numbers that JSON cannot express."""
     import numpy as np
     import polars as pl
 

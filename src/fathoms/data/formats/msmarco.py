@@ -54,7 +54,7 @@ class MsMarco(TextFormat):
 
 
 def _no_ranks(table: Table) -> list[str]:
-    """A word of doubt where the numbers of a topic do not count up from 1 or 0, line by line."""
+    """A warning if the numbers of a topic do not count up from 1 or 0, line by line."""
     import numpy as np
 
     _, topic = np.unique(table.topic, return_inverse=True)

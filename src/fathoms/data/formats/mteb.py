@@ -60,7 +60,7 @@ class MtebDict(ObjectFormat):
 
 
 def is_mteb(data: Mapping[Any, Any]) -> bool:
-    """Four levels deep, whatever is called what; runs have two, and several runs three."""
+    """Four levels deep, whatever they are called; runs have two, and several runs three."""
     depth, inner = 1, next((part for name, part in data.items() if name != MODEL), None)
     while isinstance(inner, Mapping) and inner:
         depth, inner = depth + 1, next(iter(inner.values()))
@@ -68,7 +68,7 @@ def is_mteb(data: Mapping[Any, Any]) -> bool:
 
 
 def ranking(data: Mapping[Any, Any], source: str, subset: str | None = None, split: str | None = None) -> Any:
-    """One split of one subset; where there are several, somebody has to say which."""
+    """One split of one subset; if there are several, the user has to say which."""
     splits = _chosen({str(name): inner for name, inner in data.items() if name != MODEL}, subset, "subset", source)
     if not isinstance(splits, Mapping):
         raise InputError(f"expected {{subset: {{split: ...}}}} as MTEB writes, found {type(splits).__name__}", source)

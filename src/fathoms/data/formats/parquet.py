@@ -140,7 +140,7 @@ class Parquet(FileFormat):
 
 @contextmanager
 def _errors_of_files() -> Iterator[None]:
-    """What polars says of a file that it cannot write, such as one on a full disk, is an error of the system."""
+    """What polars says about a file that it cannot write, for instance on a full disk, is an error of the system."""
     import polars as pl
 
     try:

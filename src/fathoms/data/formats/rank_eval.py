@@ -140,8 +140,8 @@ def _unanswered(data: Any, source: str) -> list[str]:
 
 
 def _scored(hits: list[_Hit]) -> list[tuple[str, str, Any]]:
-    """Hits with their scores; with their places from the end where scores are not what hits are ordered by: some have
-    none, or say what they are sorted by, or score more than the hit above them."""
+    """Hits with their scores; or with their places from the end if scores do not decide the order of the hits: some
+    have none, or say what they are sorted by, or score more than the hit above them."""
     numbers = all(isinstance(hit.score, int | float) and not hit.sorted for hit in hits)
     if numbers and not any(a.topic == b.topic and a.score < b.score for a, b in pairwise(hits)):
         return [(hit.topic, hit.document, hit.score) for hit in hits]

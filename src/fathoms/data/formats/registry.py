@@ -41,7 +41,7 @@ FILES: tuple[FileFormat, ...] = (
 
 @cache
 def objects() -> tuple[ObjectFormat, ...]:
-    """Formats of what is in memory, or has a name that is not that of a file."""
+    """Formats of what is in memory, or of names other than file names."""
     from fathoms.data.formats.frames import ARROW, COLUMNS, DICT, PANDAS, POLARS, RANKINGS, ROWS
     from fathoms.data.formats.irds import IRDS
     from fathoms.data.formats.mteb import MTEB_DICT
@@ -59,7 +59,7 @@ def recognise(content: Content, kinds: Iterable[Kind]) -> tuple[FileFormat, Matc
 
 
 def of_object(data: Any, kind: Kind | None = None) -> ObjectFormat | None:
-    """The format of a Python object, or of a name that stands for data; None where there is none, as for a file."""
+    """The format of a Python object, or of a name that stands for data; None if there is none, as for a file."""
     if isinstance(data, str) and os.path.exists(data):
         return None
     able = (format for format in objects() if kind is None or kind in format.reads)
@@ -86,7 +86,7 @@ def writable(kind: Kind | None = None) -> list[FileFormat]:
 
 
 def kinds_of_ending(format: FileFormat) -> list[Kind]:
-    """For what its endings ask for this format; another one may have them for the rest."""
+    """The kinds for which its endings ask for this format; another one may have them for the rest."""
     return [kind for kind in format.writes if by_ending(format.endings[0], kind) is format]
 
 

@@ -48,7 +48,7 @@ class TextFormat(FileFormat):
         return [(start, stop, header) for start, stop in spans] if len(spans) > 1 else []
 
     def read_part(self, path: str, place: tuple[Any, ...], layout: Layout) -> Table:
-        """Some of the lines. What is wrong with them is said better by whoever reads the file as a whole."""
+        """Some of the lines. If something is wrong with them, whoever reads the file as a whole can say so better."""
         start, stop, header = place
         raw = read_span(path, (start, stop))
         part = Content(header + raw if start else raw)
@@ -59,7 +59,7 @@ class TextFormat(FileFormat):
         return self.read(part, layout, path, lenient=False)
 
 
-# What a table with tabs holds where its fields are more than words: quotes, other blanks, no word at all, a # in front.
+# What a table with tabs holds if its fields are more than words: quotes, other blanks, no word at all, a leading #.
 _MORE_THAN_WORDS = rb'[\x00-\x08\x0b\x0c\x0e-\x20"]|\t[\t\r\n]|[\r\n][#\t]'
 
 
@@ -70,12 +70,12 @@ def names_columns(content: Content) -> bool:
 
 
 def more_than_words(raw: bytes, start: int) -> bool:
-    """Whether a table with tabs holds something from `start` on that lines of words do not."""
+    """Whether a table with tabs holds something from `start` on that lines of words cannot hold."""
     return re.compile(_MORE_THAN_WORDS).search(raw, start) is not None
 
 
 def unclear_header(content: Content, kind: Kind) -> str:
-    """What to say of a first line that looks like names of columns, but not of those that are needed."""
+    """What to say about a first line that looks like names of columns, but not those that are needed."""
     if content.line is None or content.container != "text":
         return ""
     text = content.line[0].decode(errors="replace")
@@ -94,7 +94,7 @@ def header_line(content: Content) -> bytes:
 
 
 def read_named(content: Content, layout: Layout, source: str, *, lenient: bool) -> Table:
-    """Lines with the columns that the first one names. That is made a comment, so that lines keep their numbers."""
+    """Lines with the columns that the first one names. It is made a comment, so that lines keep their numbers."""
     from fathoms.data import lines
 
     raw, line, header = content.raw, content.line, content.header
@@ -204,7 +204,7 @@ def whole(column: str) -> pl.Expr:
 
 
 def check_ids(data: Run | Qrels, to: str) -> None:
-    """Ids that a line of text would cut in two, or hide."""
+    """Refuse ids that a line of text would cut in two, or hide."""
     import numpy as np
 
     names = [topic.encode(errors="surrogateescape") for topic in data.topics]

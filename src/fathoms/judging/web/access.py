@@ -47,7 +47,7 @@ def new_key() -> str:
 
 
 def check_token(token: str, whose: str = "") -> None:
-    """Refuse what could be guessed. The message does not have the token: messages are kept and passed on."""
+    """Refuse what could be guessed. The message does not contain the token: messages are kept and passed on."""
     if not 16 <= len(token) <= 200:
         raise FathomsError(f"{whose}expected a token of 16 to 200 characters, found {len(token)}")
     if not re.fullmatch(r"[A-Za-z0-9._~-]+", token):
@@ -60,7 +60,7 @@ def check_token(token: str, whose: str = "") -> None:
 
 
 def same(given: str, wanted: str) -> bool:
-    """In a time that tells nothing about where they differ."""
+    """Compared in a time that does not reveal where they differ."""
     return hmac.compare_digest(given.encode(errors="replace"), wanted.encode())
 
 
@@ -75,7 +75,7 @@ class Address:
     host: str = "127.0.0.1"
     port: int = 8417
     token: str = field(default_factory=new_token)
-    organiser_token: str = field(default_factory=new_token)  # nobody can work it out from the others
+    organiser_token: str = field(default_factory=new_token)  # nobody can derive it from the others
     people: Mapping[str, str] = field(default_factory=dict)
     cookie_key: str = field(default_factory=new_key)
     public: str | None = None
@@ -111,7 +111,7 @@ class Address:
         return visitor if visitor is not None and visitor.page == page else None
 
     def cookie_value(self, visitor: Visitor) -> str:
-        """What a browser keeps in place of the token: it says nothing about it, and ends with it."""
+        """What a browser keeps in place of the token: it reveals nothing about it, and expires with it."""
         return next(value for value, other in self._by_cookie.items() if other == visitor)
 
     @cached_property
@@ -125,7 +125,7 @@ class Address:
         }
 
     def is_shared(self, client: str) -> bool:
-        """Whether everybody may have this address, since a proxy on this machine is in front."""
+        """Whether everybody may know this address, since a proxy on this machine is in front."""
         return self.public is not None and is_loopback(client)
 
     # -- where
@@ -159,7 +159,7 @@ class Address:
         return f"[{host}]" if ":" in host else host
 
     def url(self, name: str | None = None) -> str:
-        """The link for assessors: the shared one, or somebody's own. What follows `#` a browser keeps to itself, so no
+        """The link for assessors: the shared one, or somebody's own. A browser keeps what follows `#` to itself, so no
         server and no proxy can write it to a log."""
         return f"{self.base}/#token={self.token if name is None else self.people[name]}"
 
@@ -236,7 +236,7 @@ def check_public_url(url: str) -> None:
 
 
 def read_assessors(path: str) -> dict[str, str | None]:
-    """Names, one a line, each with a token after a tab where it is to have a certain one."""
+    """Names, one a line, each followed by a tab and a token if it is to have a particular one."""
     tokens: dict[str, str | None] = {}
     for number, line in enumerate(read_bytes(path).decode(errors="replace").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -260,8 +260,8 @@ def read_assessors(path: str) -> dict[str, str | None]:
 
 
 def kept_tokens(log: Log, wanted: Mapping[str, str | None] | None) -> dict[str, str]:
-    """The personal tokens of a session: those it has, new ones for new names. None leaves them as they are; whoever is
-    not wanted any more has none."""
+    """The personal tokens of a session: those it has, and new ones for new names. None leaves them as they are; whoever
+    is no longer on the list has none."""
     before: dict[str, str] = log.meta().get("assessors", {})
     if wanted is None:
         return before

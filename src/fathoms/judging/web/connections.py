@@ -1,4 +1,4 @@
-"""Connections with deadlines: whoever sends nothing, sends slowly or does not read has no connection for long."""
+"""Connections with deadlines: nobody who sends nothing, sends slowly or does not read keeps one for long."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class GuardedProtocol(H11Protocol):
             self._finish(503, "there are too many connections; try again in a moment")
 
     def _give_way(self) -> None:
-        """To somebody who may have something to say."""
+        """Make room for somebody who may have something to say."""
         self._leave()
         self.transport.abort()
 
@@ -78,7 +78,7 @@ class GuardedProtocol(H11Protocol):
     # -- the client sends
 
     def _watch(self) -> None:
-        """Begin the deadline of what has to come next, unless it runs."""
+        """Start the deadline for what has to come next, unless it is running."""
         awaited = self._waits_for()
         if self._is_between_requests():
             self._counted.is_silent(self, self._address, self._give_way)
@@ -116,7 +116,7 @@ class GuardedProtocol(H11Protocol):
         self._finish(400, msg)
 
     def _finish(self, status: int, text: str) -> None:
-        """A last answer, where one can be given."""
+        """Send a last answer, if one can be given."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close"), *self._headers]
             events = (

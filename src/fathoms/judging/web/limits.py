@@ -45,7 +45,7 @@ def is_loopback(address: str) -> bool:
 class WrongTokens:
     """Wrong tokens of this minute, by address and in all; after too many, those who bring one wait for its end.
 
-    Behind a proxy everybody has the proxy's address, so `shared` ones count among all alone.
+    Behind a proxy everybody has the proxy's address, so `shared` ones count only among all.
     """
 
     def __init__(self, shared: Callable[[str], bool], clock: Callable[[], float] = time.monotonic) -> None:
@@ -69,8 +69,8 @@ class WrongTokens:
 
 
 def within_open_files(limits: ConnectionLimits) -> ConnectionLimits:
-    """The limits with no more connections than there can be open files, of which some are kept for all else. Where the
-    system lets us, we have as many as it takes."""
+    """The limits with no more connections than there can be open files, some of which are kept for everything else. If
+    the system allows, we get as many as it takes."""
     try:
         import resource
     except ImportError:  # Windows, which has no such limit
@@ -90,8 +90,8 @@ def within_open_files(limits: ConnectionLimits) -> ConnectionLimits:
 class Connections:
     """How many there are, by address and in all.
 
-    Where there are too many, the one gives way that has been silent for longest: whoever opens connections and sends
-    nothing keeps nobody out.
+    If there are too many, the one that has been silent longest makes room: opening connections and sending nothing
+    keeps nobody out.
     """
 
     def __init__(self, limits: ConnectionLimits, shared: Callable[[str], bool]) -> None:
@@ -180,7 +180,7 @@ class Talk(logging.Handler):
             self.tell_counts(at_once=True)
 
     def tell_counts(self, at_once: bool = False) -> None:
-        """Of each kind whose minute is over, what was not shown."""
+        """For each kind whose minute is over, say how many were not shown."""
         with self._guard:
             over = [kind for kind, of_kind in self._kinds.items() if at_once or of_kind.since + MINUTE <= self._clock()]
             counts = {kind: self._kinds.pop(kind).held_back for kind in over}

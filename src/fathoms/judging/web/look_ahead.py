@@ -1,9 +1,9 @@
-"""What the engine makes of the judgments, worked out in a thread of its own while people judge.
+"""What the engine concludes from the judgments, worked out in a thread of its own while people judge.
 
 It is given the state of the session that is on disk and leaves a `View`: the documents to hand out next and how runs
-compare. Where it has little to do, the next document is chosen with all that is known. Where the model is fitted, or
-many judge at once, nobody waits: documents are then handed out from the last view. What the engine knows depends on the
-ordered log alone; how up to date it was when it chose is all that depends on time.
+compare. If it has little to do, the next document is chosen with everything that is known. If the model is being
+fitted, or many judge at once, nobody waits: documents are then handed out from the last view. What the engine knows
+depends on the ordered log alone; only how up to date it was when it chose depends on time.
 
 Assessors stay on a topic for some documents, so the view has a queue for each topic on which somebody is, and one of
 all other topics for whoever begins another.
@@ -26,16 +26,16 @@ from fathoms.judging.session import Session
 from fathoms.judging.standings import PairStanding, count_settled, expected_scores, is_settled, pair_standings
 from fathoms.judging.state import JudgingState
 
-AHEAD = 4  # documents chosen in advance for each assessor, and as many for all, at least
+AHEAD = 4  # documents chosen in advance for each assessor, and for all together, at least
 MOST_AHEAD = 50
-QUICK = 0.1  # seconds a document in which nobody should run out of them while the thread looks
-FADE = 0.995  # how a slow look is forgotten, look by look: while the model is fitted now and then, the others are quick
+QUICK = 0.1  # seconds a document during which nobody should run out of them while the thread looks
+FADE = 0.995  # how a slow look is forgotten, look by look: the model is fitted only now and then, the others are quick
 NEW_TOPICS = 5  # topics chosen in advance for those who begin another
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What the engine makes of the judgments so far."""
+    """What the engine concludes from the judgments so far."""
 
     version: int
     settled: bool
@@ -90,7 +90,7 @@ class LookAhead:
         self._order: Order | None = None
         self._ordered = threading.Condition()
         self._is_closing = False
-        self._slowest = 1.0  # seconds of a look, lately; before any, as if one had taken a while
+        self._slowest = 1.0  # seconds of a recent look; before any, as if one had taken a while
         self._waiters: list[tuple[int, Future[None]]] = []
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -104,7 +104,7 @@ class LookAhead:
         self._thread.join(seconds)  # it may be in the midst of a long estimate, which nobody waits for
 
     def order(self, order: Order) -> None:
-        """The latest alone matters."""
+        """Only the latest counts."""
         with self._ordered:
             self._order = order
             self._ordered.notify()
@@ -135,7 +135,7 @@ class LookAhead:
                 self._publish(View(order.version, False, []))
             self._slowest = max(time.perf_counter() - start, FADE * self._slowest)
             with self._ordered:
-                if self._order is not None:  # at most half of the time, where answers come in faster than it looks
+                if self._order is not None:  # at most half of the time, if answers come in faster than it looks
                     self._ordered.wait_for(lambda: self._is_closing, time.perf_counter() - start)
 
     def _look(self, order: Order) -> None:
@@ -162,7 +162,9 @@ class LookAhead:
         self._publish(view)
         with self._ordered:
             is_idle = self._order is None
-        if is_idle or is_done or last_fit(engine.judged) == engine.judged:  # who waits for a document needs no forecast
+        if (
+            is_idle or is_done or last_fit(engine.judged) == engine.judged
+        ):  # whoever waits for a document needs no forecast
             self._publish(replace(view, forecast=engine.forecast()))
 
     def _by_topic(
@@ -184,7 +186,7 @@ class LookAhead:
 
     def _ahead(self) -> int:
         """Documents to choose in advance for each assessor: as many as a quick one judges while the thread takes its
-        time, twice, for it rests as long as it works."""
+        time, twice, since it rests as long as it works."""
         return min(max(AHEAD, int(2 * self._slowest / QUICK)), MOST_AHEAD)
 
     def _publish(self, view: View) -> None:

@@ -1,4 +1,4 @@
-"""What the page tells about a session: all of it whoever organises it, their own part assessors."""
+"""What the page tells about a session: everything to whoever organises it, their own part to assessors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPEN_PAIRS = 50  # in the list of those
 
 
 def overview(session: Session, view: View, trace: list[Point]) -> dict[str, Any]:
-    """Everything but who is here and whether it goes on."""
+    """Everything except who is here and whether it goes on."""
     state, settings = session.state, session.settings
     names = [name for name, _ in view.expected]
     shown = [pair for pair in view.pairs if pair.measure == settings.measures[0]]

@@ -1,4 +1,4 @@
-"""Reading texts where nobody waits for ever: a drive that stalls holds up neither other texts nor the server's end."""
+"""Reading texts without waiting forever: a drive that stalls holds up neither other texts nor the end of the server."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 AT_ONCE = 4  # texts that are read
 READING_SECONDS = 10.0  # that a text may take, before it counts as one that cannot be shown
-MOST_ABANDONED = 50  # threads that still wait for a text that nobody waits for; with more, none is begun
+MOST_ABANDONED = 50  # threads still waiting for a text that nobody wants any more; if there are more, none is started
 
 
 class Readers:
-    """Threads that read texts, a few at once. One that takes too long is abandoned, and another has its place; as
-    daemons they do not keep the process from ending."""
+    """Threads that read texts, a few at once. One that takes too long is abandoned and replaced; as daemons they do not
+    keep the process from ending."""
 
     def __init__(self) -> None:
         self._places = asyncio.Semaphore(AT_ONCE)
@@ -24,7 +24,7 @@ class Readers:
         self._abandoned: list[_Reader] = []
 
     async def read(self, work: Callable[..., Any], *args: Any) -> Any:
-        """What the work returns or raises; TimeoutError where it, or those before it, take too long."""
+        """What the work returns or raises; TimeoutError if it, or those before it, take too long."""
         self._idle += [reader for reader in self._abandoned if reader.is_idle]
         self._abandoned = [reader for reader in self._abandoned if not reader.is_idle]
         if len(self._abandoned) >= MOST_ABANDONED:

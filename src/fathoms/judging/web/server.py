@@ -115,7 +115,7 @@ class Denied(FathomsError):
 
 
 class Page:
-    """The routes, over the judging service and the texts."""
+    """The routes, on top of the judging service and the texts."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class Page:
         return guarded
 
     def _check_origin(self, request: Request) -> None:
-        """Other pages may not have this browser change anything here."""
+        """Other pages must not make this browser change anything here."""
         origin = request.headers.get("origin")
         if request.method == "GET":
             return
@@ -209,7 +209,7 @@ class Page:
             raise Denied(403, f"requests from {printable(origin)!r} are not accepted")
 
     def _visitor(self, request: Request, page: PageName) -> Visitor | None:
-        """Who sends this: by the token of a program, or the cookie of a browser, of which there is one a page."""
+        """Who sends this: by the token of a program, or the cookie of a browser, one for each page."""
         given = _bearer(request)
         if given is not None:
             visitor: Visitor | None = self._admitted(request, given, "judge", "organise")
@@ -218,7 +218,7 @@ class Page:
         return visitor if visitor is not None and visitor.page == page else None
 
     def _admitted(self, request: Request, token: str, *pages: PageName) -> Visitor:
-        """Who has this token. After many wrong ones none is looked at for a while, be it right: else whoever guesses
+        """Who has this token. After many wrong ones none is looked at for a while, even a right one: otherwise guessing
         could go on. Those who are in have cookies, which nobody can guess."""
         client = request.client.host if request.client else ""
         seconds = self._wrong_tokens.wait(client)
@@ -378,7 +378,7 @@ class Page:
     # -- texts, which are read in threads of their own
 
     async def _read(self, what: str, work: Callable[..., Any], *args: Any) -> Any:
-        """What a reader makes of texts; CANNOT_BE_READ where it fails or takes too long."""
+        """What a reader makes of texts; CANNOT_BE_READ if it fails or takes too long."""
         try:
             return await self._readers.read(work, *args)
         except Exception as error:  # whatever is wrong with a text, its document can be judged or skipped
@@ -406,7 +406,7 @@ class Page:
                         self._say_unreadable(f"the title of {name}", error)
 
     async def _with_text(self, task: Task) -> dict[str, Any]:
-        """Topic and document; where one cannot be read, the other is there all the same."""
+        """Topic and document; if one cannot be read, the other is there all the same."""
         topic, document = await asyncio.gather(
             self._entry(self.topics, f"topic {task.topic}", task.topic),
             self._entry(self.documents, f"document {task.document}", task.document),
@@ -477,7 +477,7 @@ class Page:
         return _json(await self._with_text(Task(index, topic, document)))
 
     async def _patiently(self, seconds: float) -> None:
-        """Give the engine a moment, and no more."""
+        """Give the engine a moment, but no more."""
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.wrap_future(self.service.fresh()), seconds)
 
@@ -502,8 +502,8 @@ class Page:
     async def _body(
         self, request: Request, visitor: Visitor | None = None, **fields: type
     ) -> tuple[dict[str, Any], str]:
-        """The JSON object that was sent, with these fields and no others; and the name of whoever sent it, if that is
-        among them. It is an assessor's, unless some other visitor is known."""
+        """The JSON object that was sent, with these fields and no others; and the name of its sender, if that is among
+        them. The sender is an assessor, unless a `visitor` is given."""
         visitor = visitor or self._assessor(request)
         body = await self._object(request, **fields)
         return body, self._name(visitor, body["name"]) if "name" in fields else ""
@@ -519,8 +519,8 @@ class Page:
         try:
             body = json.loads(raw)
         except (ValueError, RecursionError):
-            raise Denied(400, "the body is no JSON") from None
-        if isinstance(body, dict) and "key" in fields:  # programs may do without
+            raise Denied(400, "the body is not JSON") from None
+        if isinstance(body, dict) and "key" in fields:  # programs may leave them out
             body.setdefault("key", None)
         if not isinstance(body, dict) or set(body) != set(fields):
             raise Denied(400, f"expected an object with the fields {', '.join(fields)}")
@@ -541,7 +541,7 @@ class Page:
 
 
 def _bearer(request: Request) -> str | None:
-    """The token of a program; no page can have a browser send one."""
+    """The token of a program; no page can make a browser send one."""
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     return given if scheme.lower() == "bearer" else None
 
@@ -602,7 +602,7 @@ def _json_text(text: str, status: int = 200) -> Response:
 
 
 class _WithHeaders:
-    """The same headers on every answer, whoever gives it."""
+    """The same headers on every answer, whatever part gives it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -617,7 +617,7 @@ class _WithHeaders:
 
 
 class _ForUs:
-    """Nothing else is answered, be it with an error: requests for other hosts, and headers that are too large."""
+    """Nothing else gets a real answer: requests for other hosts, and headers that are too large."""
 
     def __init__(self, app: ASGIApp, address: Address) -> None:
         self._app, self._address = app, address
@@ -637,7 +637,7 @@ class _ForUs:
 
 
 class _Beneath:
-    """The application, also under a path: proxies take it off, or leave it on."""
+    """The application, also under a path: proxies may strip it or pass it on."""
 
     def __init__(self, app: ASGIApp, path: str) -> None:
         self._app, self._path = app, path
@@ -729,7 +729,7 @@ class PageServer(uvicorn.Server):
 
 
 def bound(address: Address) -> socket.socket:
-    """The socket, before the work, for the port may be taken."""
+    """The socket, bound before the work, since the port may be taken."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # Only where it is said to be TCP does asyncio send small answers at once.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

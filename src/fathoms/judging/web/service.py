@@ -3,7 +3,7 @@
 Two threads do the work, and nothing else touches what is theirs. The writer has the session: it takes all requests that
 have come in, and one sync to disk serves all their answers. The other one looks ahead (`look_ahead.py`): it has the
 engine, and leaves a view of what comes next. What stands and who has which document is the session's state; here are
-only the requests, who is here, and what may be answered.
+only the requests, who is present, and what may be answered.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from fathoms.judging.web.look_ahead import LookAhead, Order, View, ViewChoices
 from fathoms.judging.web.overview import overview, person
 
 PRESENT = 60.0  # seconds for which somebody counts as present after a sign of life
-SHORT = 0.1  # share of a lease by which one that is kept on disk may be too short
+SHORT = 0.1  # share of a lease by which the one kept on disk may be too short
 LONGEST_NAME = 60
 CLOSING_SECONDS = 30.0  # for each of the threads, when the page ends
 
@@ -94,14 +94,14 @@ class JudgingService:
     def submit(self, work: Callable[..., Any], *args: Any, then: Callable[[Any], Any] | None = None) -> Future[Any]:
         """Have the writer do it; the result is there when all of it is on disk.
 
-        `then` makes the result of that of the work, after the work of all others who are served together.
+        `then` turns the result of the work into the answer, after the work of all others who are served together.
         """
         future: Future[Any] = Future()
         self._requests.put(_Request(lambda: work(*args), then, future))
         return future
 
     def fresh(self) -> Future[None]:
-        """Done when the view has all that was on disk at this moment."""
+        """Done when the view includes everything that was on disk at this moment."""
         return self._ahead.seen(self._version)
 
     @property
@@ -124,7 +124,7 @@ class JudgingService:
             self._mark()
 
     def _serve(self, batch: list[_Request]) -> None:
-        """All requests in one transaction; each one's answer goes out after it."""
+        """All requests in one transaction; each one is answered after it."""
         results: dict[int, Any] = {}
         failed: dict[int, Exception] = {}
         version = self._version
@@ -142,7 +142,7 @@ class JudgingService:
                                 results[i] = request.work()
                             elif request.then is not None:
                                 results[i] = request.then(results[i])
-                        except LogError:  # nothing of this can be saved
+                        except LogError:  # none of this can be saved
                             raise
                         except Exception as error:
                             failed[i] = error
@@ -166,7 +166,7 @@ class JudgingService:
                 request.future.set_result(results[i])
 
     def _catch_up(self) -> None:
-        """After something could not be written, what is known is what is on disk."""
+        """After a failed write, what is known is what is on disk."""
         if self._is_stale:
             self.session.reload()
             self._is_stale = False
@@ -187,8 +187,8 @@ class JudgingService:
     # -- leases
 
     def _keep_leases(self) -> None:
-        """So that documents stay with whom they are if the server is killed. A sign of life every few seconds is not
-        worth a sync each time: a lease that is kept may be a little short."""
+        """So that documents stay with their assessors if the server is killed. A sign of life every few seconds is not
+        worth a sync each time: a lease kept on disk may be a little short."""
         leases = self.session.state.leases
         if set(self._kept_leases) != set(leases) or not all(map(self._is_kept, leases.values())):
             ahead = time.time() - self._clock()
@@ -201,7 +201,7 @@ class JudgingService:
         return kept.document == lease.document and lease.until - kept.until < self.seconds * SHORT
 
     def _take_up_leases(self) -> None:
-        """Those of before a restart whose documents are still to be judged."""
+        """Leases from before a restart whose documents are still to be judged."""
         candidates = self.session.documents.candidates
         for name, topic, document, until in self.session.log.leases():
             if candidates.find(topic, document) is not None and self._may_grade((topic, document), name):
@@ -228,7 +228,7 @@ class JudgingService:
     # -- documents and who has them (work)
 
     def take(self, name: str) -> Task | None:
-        """The document of this assessor: the one at hand, else the next one; None where there is none for now."""
+        """This assessor's document: the one at hand, else the next one; None if there is none for now."""
         self._come(name)
         session, view = self.session, self.view
         own = self._own_document(name)
@@ -275,13 +275,13 @@ class JudgingService:
         return self._clock() - self._seen.get(name, -1e9) < PRESENT
 
     def _is_budget_used(self, held: Collection[DocumentId]) -> bool:
-        """Whether the documents in hand, once judged, use the budget up."""
+        """Whether the documents in hand, once judged, use up the budget."""
         state = self.session.state
         return self.budget is not None and state.n_judged + sum(map(state.is_untouched, held)) >= self.budget
 
     def is_slow(self) -> bool:
-        """Whether the other thread will take a while over the answer that has just been written: the model is fitted,
-        or others came before."""
+        """Whether the other thread will take a while over the answer that has just been written: the model is being
+        fitted, or others came before."""
         n = len(self.session.documents.imported) + self.session.state.n_judged
         return last_fit(n) == n or self.view.version < self._version - 1
 
@@ -374,7 +374,7 @@ class JudgingService:
             raise Refused(f"{about} is with somebody else now; your answer was not saved")
         if self._own_document(name) != (topic, document):
             raise Refused(f"{about} is no longer assigned to you; your answer was not saved")
-        if not self._may_grade((topic, document), name):  # while time was up
+        if not self._may_grade((topic, document), name):  # because time was up
             raise Refused(f"somebody else has judged {about} in the meantime; your answer was not saved")
 
     # -- where it stands (work)
@@ -410,7 +410,7 @@ class JudgingService:
         ]
 
     def own_state(self, name: str | None) -> dict[str, Any]:
-        """What an assessor may know: how far the own work is, and nothing about runs or other people's grades."""
+        """What an assessor may know: how far their own work is, and nothing about runs or other people's grades."""
         self._check_failure()
         state = self.session.state
         own = OwnWork(state.settings) if name is None else state.work_of(name)

@@ -1,8 +1,8 @@
 """Can a collection be trusted, and reused for systems that did not contribute to its pool? What `fathoms audit` does.
 
 The checks are those of Lu, Moffat and Culpepper, "The Effect of Pooling and Evaluation Depth on IR Metrics"
-(LMC-depth): how fast pooling finds relevant documents (Fig. 1), what it leaves unjudged (Table 4), what becomes of a
-system if it, or all of its team, had not contributed (Table 5), and the guidelines of section 5.
+(LMC-depth): how fast pooling finds relevant documents (Fig. 1), what it leaves unjudged (Table 4), how a system would
+fare if it, or its whole team, had not contributed (Table 5), and the guidelines of section 5.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def run_audit(
 ) -> Audit:
     """Audit a collection. Each run is read once and stays in memory, aligned with the judgments.
 
-    Without `depth` the pool is as deep as the contributing runs are judged. A `depth` less than that asks what a
-    shallower pool would have been worth, and only its judgments are used; else all of them are.
+    Without `depth` the pool is as deep as the contributing runs are judged. A smaller `depth` asks what a shallower
+    pool would have been worth, and uses only its judgments; otherwise all judgments count.
     """
     prepared = None if measures is None else experiment.measures(measures)
     qrels, options = experiment.qrels, experiment.options
@@ -113,7 +113,7 @@ def _left_out(
     depth: int,
     notes: list[str],
 ) -> list[LeftOut]:
-    """What becomes of each run if it, or its whole team, had not contributed."""
+    """How each run would fare if it, or its whole team, had not contributed."""
     if len(units) == 1:
         notes.append(f"only one {kind} contributed to the pool, so without it there is none: no {kind} is left out")
         units = {}
@@ -135,8 +135,8 @@ def _left_out(
 def _align_all(
     experiment: BaseExperiment, progress: Callable[[str], None]
 ) -> tuple[dict[str, Aligned], dict[str, Aligned], list[str]]:
-    """Every run in the order asked for, and those that the order of their file would rank otherwise in that order; and
-    what there is to say of the files."""
+    """Every run in the order asked for; the runs that file order would rank differently, in that order; and notes on
+    the files."""
     experiment.prepare()
     run_notes: list[str] = []
     align = experiment.alignment([], run_notes, trace=True)
@@ -156,7 +156,7 @@ def _align_all(
 
 
 def _teams(contributing: Sequence[str], groups: Mapping[str, str] | None, notes: list[str]) -> dict[str, list[str]]:
-    """Contributing runs by team; a run whose team is not known is one of its own."""
+    """Contributing runs by team; a run whose team is not known is a team of its own."""
     if groups is None:
         return {}
     teams: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What an audit finds: how fast pooling finds relevant documents, what it leaves unjudged.
+"""What an audit finds: how fast pooling finds relevant documents, and what it leaves unjudged.
 
 Tables and figures are those of Lu, Moffat and Culpepper (LMC-depth).
 """
@@ -20,7 +20,7 @@ from fathoms.evidence.pool import with_judgments
 
 SHARE_DEPTHS = (5, 10, 20, 50, 100, 1000)
 STEPS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000)
-SAME_ORDER = 0.9  # Kendall's tau from which on two orders of systems are held to be equivalent (section 3)
+SAME_ORDER = 0.9  # Kendall's tau from which two orders of systems count as equivalent (section 3)
 FEW_INVERSIONS = 0.01  # "very close to zero" (section 4, of newswire), against more than 0.05 for ClueWeb
 
 Status = Literal["pass", "warn", "not applicable"]
@@ -88,12 +88,12 @@ class Pooling:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What becomes of one run's mean score and rank once it, or its whole group, had not contributed."""
+    """What happens to one run's mean score and rank if it, or its whole group, had not contributed."""
 
     unit: str  # the run, or the group
     run: str
     measure: str
-    removed: int  # judgments that only the unit had brought
+    removed: int  # judgments that only the unit brought
     full: float
     without: float
     rank_full: int
@@ -138,8 +138,9 @@ class Guideline:
 class Change:
     """A column of Table 5: mean change in percent and mean absolute change of rank over the runs left out.
 
-    The median is there because a few bad runs, of which nearly every document is new, make most of the mean; the mean
-    absolute change because rises and falls (fewer relevant documents are fewer to divide by, too) cancel in the mean.
+    The median is there because a few bad runs, nearly all of whose documents are new, make up most of the mean; the
+    mean absolute change because rises and falls cancel in the mean (with fewer relevant documents the divisor falls
+    too).
     """
 
     measure: str
@@ -196,7 +197,7 @@ def pooling_outcomes(
 ) -> list[Pooling]:
     """Table 4: what pools of some depths hold of the contributing runs, over all runs and topics; last, all judgments.
 
-    A run without unjudged documents has its first one just past its end; topics a run lacks do not count there.
+    A run without unjudged documents has its first one just past its end; topics that a run lacks do not count there.
     """
     rows = []
     for depth in (*at, None):
@@ -232,7 +233,7 @@ def judged_shares(evidence: Evidence) -> dict[int, float | None]:
 
 
 def as_percent(share: float) -> str:
-    """Only all is 100%, and only nothing is 0%."""
+    """A share in percent, where only all is 100% and only nothing is 0%."""
     shown = f"{share:.1%}"
     if shown == "100.0%":
         return "100%" if share == 1 else "more than 99.9%"

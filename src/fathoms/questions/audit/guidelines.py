@@ -33,18 +33,18 @@ ONE_RUN: Finding = ("not applicable", "One run has no order of systems.")
 class Guide:
     """LMC-depth's seven guidelines (section 5), each turned into a question that the files can answer.
 
-    `evidence` holds every run under the judgments looked at; `in_file_order` the same with ties as in the files.
+    `evidence` holds every run under the judgments looked at; `in_file_order` holds the same with ties as in the files.
     """
 
     def __init__(
         self,
         measures: Sequence[Measure],
-        measures_given: bool,  # whether the measures were asked for, or are ours
+        measures_given: bool,  # whether the user asked for the measures, or they are our defaults
         depth: int,
         evidence: Mapping[str, Evidence],
         in_file_order: Mapping[str, Evidence],
         contributing: Sequence[str],
-        assumed: bool,  # and not listed
+        assumed: bool,  # inferred, not listed
         ties: Ties,
     ) -> None:
         self.measures = measures
@@ -93,7 +93,7 @@ class Guide:
         return "pass", f"Usual measures, and usual depths where they are cut: {listed(self.rated)}."
 
     def fixed(self) -> Finding:
-        """When a depth was chosen no file can say. Asking for several invites a choice; and does it matter?"""
+        """No file can say when a depth was chosen. But asking for several invites a choice; and would it matter?"""
         if not self.recall:
             return "not applicable", "No recall-based measure is asked for."
         could_be_cut = [m for m in self.recall if m.cutoff in ("optional", "required")]
@@ -165,7 +165,7 @@ class Guide:
         return "pass", f"The tie-breaking rule changes the ranking of the systems little or not at all: {order}."
 
     def deeper(self) -> Finding:
-        """k > d is to be avoided unless the collection has been shown to bear it: Fig. 4 and Table 7, done here."""
+        """k > d is to be avoided unless the collection has been shown to bear it: Fig. 4 and Table 7, computed here."""
         if not self.extended:
             return "pass", f"No measure reads deeper than the pool, {self.depth}."
         if len(self.evidence) < 2:
@@ -217,8 +217,8 @@ class Guide:
     def thinly_judged(self) -> Finding:
         """How much of a run is unknown, where that starts, and what it could do to a score: the residual.
 
-        The paper asks it of systems that did not contribute. A list of contributing runs may be wrong, so that those
-        are looked at too.
+        The paper asks this of systems that did not contribute. Since a list of contributing runs may be wrong, those
+        are checked too.
         """
         sentences, thin = [], False
         for kind, names in ((OUTSIDE[self.assumed], self.others), (INSIDE[self.assumed], self.contributing)):
@@ -245,7 +245,7 @@ class Guide:
         return f"{few}{rank}{self._residual(low)}."
 
     def _share(self, name: str) -> float:
-        """The judged share of a run's first documents; of nothing, all is judged."""
+        """The judged share of a run's first documents; of an empty run, all is judged."""
         share = self.judged[name].share
         return 1.0 if share is None else share
 
@@ -299,7 +299,7 @@ def few_judged(kind: str, low: int, n: int, depth: int, least: str, share: float
 
 
 def _order(first: Floats, other: Floats) -> float:
-    """Kendall's tau between two orders of systems; 1 where they are the same, be they ever so few or tied."""
+    """Kendall's tau between two orders of systems; 1 if they are the same, however few or tied."""
     return 1.0 if np.allclose(first, other, rtol=0, atol=ROUNDING) or len(first) < 2 else correlation(first, other)
 
 

@@ -1,4 +1,4 @@
-"""Had a run, or its whole group, not contributed to the pool: what would become of its scores (LMC-depth Table 5)?"""
+"""If a run, or its whole group, had not contributed to the pool, how would its scores change (LMC-depth Table 5)?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Contributions:
 
 
 def judgments_used(depths: NDArray[np.int32], depth_given: int | None, pool: AssumedPool) -> Bools:
-    """Which judgments to look at: all, or if a pool shallower than the real one is asked about those it would have.
+    """Which judgments count: all, or, for a pool shallower than the real one, those it would have.
 
     `depths` are the least depths of the judged documents over the contributing runs.
     """
@@ -46,7 +46,7 @@ def judgments_used(depths: NDArray[np.int32], depth_given: int | None, pool: Ass
 def contributions(
     aligned: Mapping[str, Aligned], units: Mapping[str, Sequence[str]], depth: int, n_judgments: int
 ) -> Contributions:
-    """Who brings which judged document to the pool of that depth: counts and one owner, not a table of all runs."""
+    """Who brings which judged document to a pool of that depth: counts and one owner, not a table of all runs."""
     count = np.zeros(n_judgments, dtype=np.int32)
     owner = np.full(n_judgments, -1, dtype=np.int32)
     for number, runs in enumerate(units.values()):
@@ -73,8 +73,8 @@ def leave_out(
 ) -> list[LeftOut]:
     """Score the runs of each unit again without the judgments that only the unit brought (LMC-depth Table 5).
 
-    `kept` are the judgments looked at. Those that no unit brought stay: nobody's absence explains them away. All other
-    runs keep their scores, and ranks are among all of `aligned`.
+    `kept` are the judgments that count. Those that no unit brought stay. All other runs keep their scores, and ranks
+    are among all of `aligned`.
     """
     if not left:
         return []

@@ -1,8 +1,8 @@
-"""Had these runs not been there: how surely, and how rightly, would a new run have been called better or worse?
+"""If these runs had not been there, how surely, and how rightly, would a new run have been called better or worse?
 
 RTC section 5 asks this of a few judged runs; here it is asked of the collection at hand. A third of the contributing
-runs (whole teams) is left out, with the judgments that only they brought; the estimates then say of each left-out run
-and each other contributing run how likely the first is better. The truth is the order of their scores under all
+runs (whole teams) is left out, with the judgments that only they brought; the estimates then say, for each left-out run
+and each other contributing run, how likely the first is better. The truth is the order of their scores under all
 judgments given. Each third has its turn.
 """
 
@@ -50,7 +50,7 @@ def new_run_calls(
     measures: Sequence[Measure],
     depth: int,
 ) -> list[Calls]:
-    """By measure and bin of confidence, the sure ones last; empty where too few runs contributed."""
+    """By measure and bin of confidence, the surest bin last; empty where too few runs contributed."""
     experiment.needs_an_order("audit with new runs")
     drawn = [measure for measure in measures if drawable(measure)]
     if len(contributing) < FEWEST_RUNS or not drawn:
@@ -97,7 +97,7 @@ def new_run_calls(
 def _kept(
     experiment: BaseExperiment, aligned: Mapping[str, Aligned], names: Sequence[str], left: Bools, depth: int
 ) -> Bools:
-    """Judgments but those that only left-out runs brought to the pool."""
+    """The judgments without those that only left-out runs brought to the pool."""
     units = {
         unit: [name for name, gone in zip(names, left.tolist(), strict=True) if gone == (unit == "left")]
         for unit in ("left", "others")

@@ -48,8 +48,8 @@ class Audit(Result):
     depth_asked: bool
     assumed: bool  # whether the contributing runs are inferred and not listed
     pool_said: str  # in the words of all other commands
-    pool_known: bool  # False: nothing shows who contributed, and all runs stand in
-    pool_sure: bool  # False: what is judged cannot tell who contributed, and some runs stand in
+    pool_known: bool  # False: nothing shows who contributed, so all runs stand in
+    pool_sure: bool  # False: the judgments cannot tell who contributed, so some runs stand in
     contributing: list[str]
     others: list[str]
     groups: dict[str, list[str]]  # contributing runs by team; empty where teams are not known
@@ -157,7 +157,7 @@ class Audit(Result):
             return charts.curves(self.judged_points(), axes, log=True)
         if kind == "left_out":
             if not any(dot.measure == measure for dot in self.run_out):
-                raise FathomsError(f"nothing is known of leaving runs out for {measure}")
+                raise FathomsError(f"nothing is known about leaving runs out for {measure}")
             return charts.changed(self.left_out_points(measure), measure)
         return charts.curves(self.relevant_points(), ("depth of the pool (documents)", "relevant documents per topic"))
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from fathoms.questions.audit.result import Audit
 
 FEW_LEFT, MANY_LEFT = 0.05, 0.2  # relevant share of the documents last pooled; a fifth is what ClueWeb still had
-ENOUGH_TO_TELL = 30  # documents in that last step, to conclude anything from their share
+ENOUGH_TO_TELL = 30  # documents in that last step that it takes to conclude anything from their share
 # Mean change in percent, from Table 5: at most as on TREC 8, at least as on ClueWeb.
-FEW_ELSEWHERE = 0.05  # of the judgments; more, and others than the given runs contributed
+FEW_ELSEWHERE = 0.05  # of the judgments; above this, other runs than the given ones contributed
 LIKE_TREC8 = {"run": 2.0, "group": 5.0}
 LIKE_CLUEWEB = {"run": 12.0, "group": 30.0}
 REUSE = (
@@ -31,7 +31,7 @@ REUSE = (
 
 
 def answers(result: Audit) -> list[str]:
-    """Whether new systems can be scored with these judgments, and the figure that says so."""
+    """Whether new systems can be scored with these judgments, and the figure that shows it."""
     if not result.pool_known:
         return ["Reuse: nothing shows which runs contributed, so look at how much of each run is judged."]
     reasons = _reuse(result)
@@ -154,13 +154,13 @@ def _found_said(result: Audit) -> str:
 
 
 def _elsewhere(result: Audit) -> int:
-    """Judgments that the contributing runs do not explain, if they are more than a few."""
+    """Judgments that the contributing runs do not explain, if there are more than a few."""
     elsewhere = result.used - result.in_pool
     return elsewhere if elsewhere > FEW_ELSEWHERE * result.used else 0
 
 
 def _last_pooled(steps: Sequence[Step]) -> Step:
-    """The last step of the pool, or as many of the last ones as have enough documents to tell."""
+    """The last step of the pool, or as many of the last steps as hold enough documents to judge by."""
     *before, last = steps
     while before and last.judged < ENOUGH_TO_TELL:
         name = before.pop()
@@ -169,7 +169,7 @@ def _last_pooled(steps: Sequence[Step]) -> Step:
 
 
 def _reuse(result: Audit) -> list[tuple[int, str]]:
-    """What bears on reuse, each with how bad it is, by how far it is from TREC 8's figures in the paper."""
+    """What bears on reuse, each with how bad it is, measured by its distance from TREC 8's figures in the paper."""
     reasons: list[tuple[int, str]] = []
     for kind, left in (("run", result.run_out), ("group", result.group_out)):
         change = _worst(result, left)

@@ -98,10 +98,10 @@ def run_check(
     topic_texts: Any,
     progress: Callable[[str], None],
 ) -> Check:
-    """Findings on the judgments and then on each run. A file with errors is looked at leniently for the rest.
+    """Findings on the judgments and then on each run. A file with errors is read leniently for the rest.
 
-    `corpus_ids` names a file of the documents that the corpus has, `train_qrels` judgments that systems were trained
-    on, `topic_texts` what the topics ask.
+    `corpus_ids` names a file of the documents in the corpus, `train_qrels` judgments that systems were trained on,
+    `topic_texts` what the topics ask.
     """
     corpus = None if corpus_ids is None else read_corpus_ids(corpus_ids)
     train = None if train_qrels is None else read_qrels(train_qrels, junk=experiment.junk)
@@ -149,12 +149,12 @@ def run_check(
 
 
 def _read_somehow(read: Callable[..., Found], file: str, *, again: bool, findings: list[Finding]) -> Found | None:
-    """What a file holds; where it has errors, what is left when they are skipped."""
+    """What a file holds; if it has errors, what is left when they are skipped."""
     try:
         return read(lenient=False)
     except InputError as error:
         findings.append(Finding("error", file, _bare(error)))
-    if again:  # standard input cannot be read once more
+    if again:  # standard input cannot be read a second time
         with suppress(InputError):
             return read(lenient=True)
     return None
@@ -179,7 +179,7 @@ def check_qrels(qrels: Qrels, file: str) -> Iterator[Finding]:
 
 
 def check_run(run: Run, file: str) -> Iterator[Finding]:
-    """What a run says of itself: ranks, order and ties."""
+    """What a run shows by itself: ranks, order and ties."""
     for note in run.notes:
         message = note.removeprefix(f"{run.source}: ")
         yield Finding("warning", file, message, re.sub(r"\d[\d,.]*", "0", message))
@@ -212,7 +212,7 @@ def check_run(run: Run, file: str) -> Iterator[Finding]:
 
 
 def check_against(run: Run, qrels: Qrels, file: str) -> Iterator[Finding]:
-    """What a run and the judgments have to do with each other."""
+    """How a run and the judgments fit together."""
     align = Alignment(qrels)
     ranked = align.rank(run)
     aligned = align.of(ranked)

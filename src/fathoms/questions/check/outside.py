@@ -1,4 +1,4 @@
-"""What other files say of judgments and runs: the corpus they are about, and the judgments a system was trained on."""
+"""What other files say about judgments and runs: the corpus, and the judgments a system was trained on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLES = 3
 
 
 def check_corpus_qrels(qrels: Qrels, corpus: CorpusIds, file: str) -> Iterator[Finding]:
-    """Judged documents that the corpus has no longer, by grade, and topics that lose relevant ones."""
+    """Judged documents that are no longer in the corpus, by grade, and topics that lose relevant ones."""
     gone = ~corpus.has(document_keys(qrels.documents))
     if not gone.any():
         yield Finding("note", file, f"all judged documents are among the {len(corpus):,} of {corpus.source}")
@@ -75,7 +75,7 @@ def _examples(documents: NDArray[np.bytes_]) -> str:
 
 
 def check_same_words(topics: Sequence[str], texts: Mapping[str, str], file: str) -> Iterator[Finding]:
-    """Topics that ask with the same words, in whatever order and spelling of case: they are no independent topics."""
+    """Topics that ask with the same words, in any order and case: they are not independent."""
     by_words: dict[frozenset[str], list[str]] = {}
     for topic in topics:
         words = frozenset(re.findall(r"\w+", texts.get(topic, "").casefold()))
@@ -96,7 +96,7 @@ def check_same_words(topics: Sequence[str], texts: Mapping[str, str], file: str)
 
 def check_training(qrels: Qrels, train: Qrels, file: str) -> Iterator[Finding]:
     """Topics and judgments that a system may have been trained on: the same topic, or one whose id is only written
-    otherwise. Topics that share an id and no judged document may be numbered alike by chance."""
+    differently. Topics that share an id but no judged document may be numbered alike by chance."""
     same = {topic: topic for topic in qrels.topics if topic in train.index}
     yield from _leak(qrels, train, same, "", file)
     for rule in SPELLINGS:

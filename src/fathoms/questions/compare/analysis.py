@@ -34,7 +34,7 @@ from fathoms.pairs.scored_runs import (
 from fathoms.questions.compare.result import Comparison, GroupedComparison, Pair
 from fathoms.questions.compare.verdicts import TestPlan, compared, pairs_after_judging, tested_pairs, with_unjudged
 
-FIRST = 10  # documents of which the share judged is told, where measures have no cut-off
+FIRST = 10  # documents whose judged share is reported, where measures have no cut-off
 EXPLAINED = 10  # pairs that are explained at once, at most
 
 
@@ -78,11 +78,10 @@ def run_comparison(
 ) -> Comparison:
     """Look at each run on its own, a few at a time, and then at all pairs.
 
-    `draws` is how often the grades of unjudged documents are drawn for the estimates: by default `DRAWS` times, and
-    not at all where that would take long; `labels`, `to_depth` and `level` are those of `predict`. With `explain` each
-    pair gets its fragility and the documents that decide. With `ranges="all"` every range is made, however long that
-    takes. What another analysis has `seen`, with other depths, its `estimates` and its ranges `of_pairs` are used where
-    they are given.
+    `draws` is how often the grades of unjudged documents are drawn for the estimates: by default `DRAWS` times, and not
+    at all if that would take long; `labels`, `to_depth` and `level` are those of `predict`. With `explain` each pair
+    gets its fragility and the documents that decide. With `ranges="all"` every range is made, however long that takes.
+    What another analysis has `seen`, at other depths, its `estimates` and its ranges `of_pairs` are used if given.
     """
     names, options = list(experiment.runs), experiment.options
     if len(names) < 2:
@@ -183,7 +182,7 @@ def _group_means(values: dict[Measure, Floats], masks: dict[str, Bools]) -> dict
 
 
 def _judged_share(seen: Observed) -> tuple[float, int]:
-    """Of the documents down to the deepest cut-off, or of the first ten where there is none: how many are judged."""
+    """The share of documents judged, down to the deepest cut-off, or of the first ten if there is none."""
     depth = max((int(m.k) for m in seen.measures if m.k is not None and m.cutoff != "recall"), default=FIRST)
     place = seen.documents.place[:, :, :depth]
     there = place >= 0
@@ -203,8 +202,8 @@ def _of_group(
 ) -> list[Pair]:
     """The pairs on one group of topics.
 
-    Each of the groups is tested at a level of alpha over their number (Bonferroni), so that the chance of any false
-    claim about a group is at most alpha, unless nobody wants a correction.
+    Each group is tested at alpha over the number of groups (Bonferroni), so that the chance of any false claim about a
+    group is at most alpha, unless no correction is wanted.
     """
     tests = 1 if plan.correction == "none" else groups
     units = None if plan.units is None else plan.units.of_topics(places)

@@ -59,7 +59,7 @@ TITLES = {
     "fragility_high": "at_most",
 }
 
-# What scores alone can be compared by; all else is about judgments and the documents of runs.
+# What can be compared with scores alone; everything else is about judgments and the documents of runs.
 OF_SCORES = ("measures", "test", "correction", "alpha", "baseline")
 
 
@@ -96,6 +96,7 @@ def run(args: Namespace) -> int:
         check_writable(args.explain_to)
         args.explain = True
     exp = options.experiment(args)
+    exp.spares_memory = True
     result = exp.compare(**options.arguments(args, "compare"))
     if args.explain_to is not None:
         decisive = [row for i in range(len(result.explained)) for row in decisive_rows(result, i)]
@@ -132,7 +133,7 @@ def _present(result: Comparison, args: Namespace, exp: Experiment | None = None)
 
 def _blocks(result: Comparison) -> list[Block]:
     """A table for each measure: the best run against its closest rivals first, then the next one's pairs; with a
-    baseline the runs that gain most first."""
+    baseline, the runs that gain most first."""
     from fathoms.cli.screen import Block, Column
 
     blocks = []

@@ -1,4 +1,4 @@
-"""Systems of which there are several runs: is A better than B, over topics and repetitions alike?"""
+"""Systems with several runs each: is A better than B, over topics and repetitions alike?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison found: its pairs, and what is known of each."""
+"""What a comparison found: its pairs, and what is known about each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS = (
 )
 
 
-PRINTED = (  # of these what there is
+PRINTED = (  # those of these that exist
     *("run_a", "run_b", "group", "measure", "diff", "ci_low", "ci_high", "p_corrected", "estimate", "p_holds"),
     *("verdict", "reason"),
 )
@@ -62,8 +62,8 @@ class Pair:
     effect: float
     verdict: Verdict = "open"
     why: Why = ""  # it cannot be claimed
-    topics_needed: float | None = None  # that would probably settle it, where topics are lacking
-    to_judge: int | None = None  # unjudged documents of the two runs, where judging is lacking,
+    topics_needed: float | None = None  # topics that would probably settle it, if topics are lacking
+    to_judge: int | None = None  # unjudged documents of the two runs, if judging is lacking,
     judged_to: int | None = None  # down to this rank
     diff_low: float | None = None  # least and greatest mean difference over every way of judging
     diff_high: float | None = None
@@ -155,8 +155,8 @@ class Comparison(Result):
 
     def in_order(self, measure: str) -> list[Pair]:
         """The pairs by one measure as people ask for them: those of the best run, the closest rival first and the
-        better run always on the left, then those of the next; where all are with one baseline, by their difference.
-        Each is followed by its groups of topics."""
+        better run always on the left, then those of the next; with one baseline, by their difference. Each is followed
+        by its groups of topics."""
         pairs = [pair for pair in self.pairs if pair.measure == measure]
         if self.baseline is not None:
             ordered = sorted(pairs, key=lambda pair: (-pair.diff, pair.run_a))

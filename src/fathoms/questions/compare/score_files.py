@@ -1,8 +1,8 @@
-"""Scores that another tool has computed: read them topic by topic, and test the differences.
+"""Scores that another tool computed: read them topic by topic, and test the differences.
 
-Read are trec_eval's `-q` output, what `ir_measures -q` prints, and the tsv, csv, json and parquet of `fathoms eval`.
-Scores alone do not tell what unjudged documents or ties would change, so there are no ranges here, and a
-difference is `significant` and no more.
+It reads trec_eval's `-q` output, what `ir_measures -q` prints, and the tsv, csv, json and parquet of `fathoms eval`.
+Scores alone do not tell what unjudged documents or ties would change, so there are no ranges here, and a difference is
+`significant` and no more.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def compare_scores(
 
 
 class ScoreComparison(Comparison):
-    """A comparison of scores that were computed elsewhere: nothing is known of judgments and ties."""
+    """A comparison of scores computed elsewhere: nothing is known about judgments and ties."""
 
     @property
     def answer(self) -> list[str]:

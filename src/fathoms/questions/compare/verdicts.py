@@ -27,7 +27,7 @@ from fathoms.pairs.fragility import Fragility
 from fathoms.pairs.scored_runs import other_depths
 from fathoms.questions.compare.result import Pair, Why
 
-HOLDS = 0.95  # probability that a significant difference stays significant, from which on it is supported
+HOLDS = 0.95  # probability of staying significant from which a difference counts as supported
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def compared(names: list[str], baseline: str | None) -> tuple[Ints, Ints]:
 def pairs_after_judging(
     estimates: Estimates, values: dict[Measure, Floats], plan: TestPlan, level: float, where: Where
 ) -> dict[Measure, Holding]:
-    """What the estimates say of each pair, measure by measure. No verdict rests on those that failed their check."""
+    """What the estimates say about each pair, measure by measure. No verdict rests on those that failed their check."""
 
     def after_judging(measure: Measure) -> Holding:
         estimate = estimates[measure]
@@ -196,8 +196,8 @@ def _holds(
 
 
 def _verdict(pair: Pair, doubt: str, other_side: bool, plan: TestPlan) -> Pair:
-    """What may be said of a pair, tested from the strongest claim down. On the `other_side` is a test that is not about
-    means and speaks for the run with the lower one."""
+    """What may be said about a pair, tested from the strongest claim down. On the `other_side` is a test that is not
+    about means and favours the run with the lower one."""
     p_holds = None if pair.p_holds is None or np.isnan(pair.p_holds) else pair.p_holds
     chance = p_holds or 0.0
 
@@ -212,14 +212,14 @@ def _verdict(pair: Pair, doubt: str, other_side: bool, plan: TestPlan) -> Pair:
         if chance >= HOLDS:
             return verdict_is("open", "not yet")
         return verdict_is("open", "judging" if chance >= 0.5 else "ties" if doubt == "ties" else "topics")
-    by_ties = doubt == "ties" and pair.reversible == "yes"  # an order of ties was found that does it
+    by_ties = doubt == "ties" and pair.reversible == "yes"  # some order of ties does it
     if chance >= HOLDS and not by_ties:
         return verdict_is("certain" if pair.reversible == "no" else "supported")
     return verdict_is("fragile", "ties" if doubt == "ties" else "judging")
 
 
 def _with_topics_needed(pairs: list[Pair], differences: Floats, levels: Floats, topics_each: float) -> list[Pair]:
-    """How many topics would be expected to settle the pairs that are open for lack of them.
+    """How many topics would probably settle the pairs that are open because there are too few.
 
     For differences like those seen, normally distributed, and the level that each pair is tested at.
     """
@@ -227,13 +227,13 @@ def _with_topics_needed(pairs: list[Pair], differences: Floats, levels: Floats, 
 
     n = differences.shape[1]
     if n < 2:
-        return pairs  # one topic says nothing of how topics differ
+        return pairs  # one topic says nothing about how topics differ
     size = np.abs(effect_size(differences))
     with np.errstate(divide="ignore"):
         needed = ((ndtri(1 - np.minimum(levels, 0.999) / 2) + ndtri(SEEN_WITH)) / size) ** 2
     needed = topics_each * np.where(
         np.isnan(needed), np.inf, np.maximum(needed, n + 1.0)
-    )  # without a size, none are enough
+    )  # without a size, no number is enough
     return [
         replace(pair, topics_needed=topics) if pair.why == "topics" else pair
         for pair, topics in zip(pairs, needed.tolist(), strict=True)
@@ -241,7 +241,7 @@ def _with_topics_needed(pairs: list[Pair], differences: Floats, levels: Floats, 
 
 
 def with_unjudged(pairs: list[Pair], table: DocumentTable, depth: int) -> list[Pair]:
-    """How many documents of the two runs are to be judged, of pairs that are open for lack of judging."""
+    """How many documents of the two runs are to be judged, for pairs that are open because judging is lacking."""
 
     def unjudged(pair: Pair) -> int:
         both = table.in_first([table.names.index(run) for run in (pair.run_a, pair.run_b)], depth)

@@ -22,25 +22,25 @@ OUTSIDE = (
     "Some estimates lie outside the range of their pair: an estimate is about judging the documents of all given runs, "
     "a range about judging {} only."
 )
-# What judging or tie-breaking does to a significant difference, by `reversible`: "could" is said of what was found.
+# What judging or tie-breaking does to a significant difference, by `reversible`: "could" is for ways that were found.
 UNDOES = {"yes": "could reverse it", "no": "may make it insignificant, though not reverse it"}
 MAY = "may undo it"
 HOLDS = (
     "p_holds: the probability that a difference is significant in the same direction once all documents that the "
     "estimates are about are judged."
 )
-PROBABLE = 0.8  # p_holds from which on something is said to be probable, and not only quite possible
+PROBABLE = 0.8  # p_holds from which something is called probable, and not only quite possible
 MANY = 3  # more pairs than this are counted, not described one by one
 
 
 def answers(result: Comparison) -> list[str]:
-    """By each measure: what can be claimed, of the best run or against the baseline."""
+    """By each measure: what can be claimed about the best run, or against the baseline."""
     measures = dict.fromkeys(pair.measure for pair in result.pairs)
     return [f"{measure}: {_claimed(result, measure)}" for measure in measures]
 
 
 def remarks(result: Comparison) -> list[str]:
-    """What ranges are over, then the pairs one by one where there are few, and what estimates rest on."""
+    """What ranges are over; then the pairs one by one if there are few; and what estimates rest on."""
     measures = dict.fromkeys(pair.measure for pair in result.pairs)
     sentences = [range_sentence(result)] if any(pair.diff_low is not None for pair in result.pairs) else []
     sentences += [sentence for measure in measures for sentence in pair_sentences(result, measure)]
@@ -116,7 +116,7 @@ def pair_sentences(result: Comparison, measure: str) -> list[str]:
 
 
 def outside_sentences(result: Comparison, pairs: Sequence[Pair]) -> list[str]:
-    """Why some of these estimates are not in the range of their pair; nothing where all are."""
+    """Why some of these estimates lie outside the range of their pair; nothing if none do."""
     return [OUTSIDE.format(_narrower(result))] if any(_outside(pair) for pair in pairs) else []
 
 
@@ -201,7 +201,7 @@ def range_sentence(result: Comparison) -> str:
 
 
 def sentence(pair: Pair, result: Comparison) -> str:
-    """One comparison, to be quoted: the claim, the figures, then what could undo it."""
+    """One comparison, ready to be quoted: the claim, the figures, then what could undo it."""
     return " ".join([f"{pair.measure}: {_claim(pair, result)}", *_details(pair, result)])
 
 

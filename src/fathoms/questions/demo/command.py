@@ -48,7 +48,7 @@ def run(args: Namespace) -> int:
 
     folder: Path = args.output
     if folder.exists() and not (folder / "truth.txt").is_file():
-        raise FathomsError(f"{folder} exists already and is no demo; choose another folder with -o DIR")
+        raise FathomsError(f"{folder} exists already and is not a demo; choose another folder with -o DIR")
     demo = demonstrate(args.seed, args.budget)
     write(demo.collection, folder)
     output.put(demo.judged.qrels.to_text(), folder / "judged.txt")

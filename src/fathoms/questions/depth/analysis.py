@@ -150,6 +150,11 @@ def volatility(result: DepthScores, rows: str, columns: str | None = None, kind:
     return correlation_matrix(result.means(rows), kind, others=None if columns is None else result.means(columns))
 
 
+def _known(*figures: float) -> list[float | None]:
+    """None for what a single topic cannot say."""
+    return [None if np.isnan(figure) else figure for figure in figures]
+
+
 @dataclass(frozen=True, eq=False)
 class DepthAnalysis(Result):
     """How much depends on the depth of evaluation: for each measure the figures by depth, against a reference."""
@@ -175,7 +180,7 @@ class DepthAnalysis(Result):
 
     def rows(self) -> list[tuple[Any, ...]]:
         return [
-            (measure, *(row[name] for name in ("depth", *PANES)), halves.error_rate, halves.tied)
+            (measure, *(row[name] for name in ("depth", *PANES)), *_known(halves.error_rate, halves.tied))
             for measure in self.measures
             for row, halves in zip(
                 panes(self.scored, measure, self.reference, self.alpha),
@@ -234,6 +239,8 @@ def run_depth_analysis(
 ) -> DepthAnalysis:
     """Scores, separations and orderings at many depths; `reference` is the depth to compare with (the pool's)."""
     experiment.needs_an_order("depth")
+    if len(experiment.runs) < 2:
+        raise FathomsError("depth asks about the order of runs, so it needs two or more; `evaluate_depths` scores one")
     names = [str(name) for name in ([measures] if isinstance(measures, str | Measure) else measures)]
     depth_scores = scores_by_depth(experiment, names, depths, progress=progress)
     reference = reference_depth(depth_scores) if reference is None else reference

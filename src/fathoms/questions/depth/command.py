@@ -70,7 +70,8 @@ def _blocks(result: DepthAnalysis) -> list[Block]:
         of_measure = [row for row in rows if row["measure"] == measure]
         columns = [Column(measure, [f"depth {row['depth']}" for row in of_measure], words=True)]
         for name in result.columns[2:]:
-            cells = [p_cell(row[name]) if name == "median_p" else f"{row[name]:.4f}" for row in of_measure]
+            show = p_cell if name == "median_p" else "{:.4f}".format
+            cells = ["" if row[name] is None else show(row[name]) for row in of_measure]
             columns.append(Column(name, cells, LEVELS[name]))
         blocks.append(Block(columns, noun="depth"))
     return blocks

@@ -1,4 +1,4 @@
-"""What changed between two runs, with judgments or without: `fathoms diff` and `fm.diff`."""
+"""What changed between two runs, with or without judgments: `fathoms diff` and `fm.diff`."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Side:
     """One run's documents by topic and rank, and where the other run has each of them."""
 
     ranked: Ranked
-    other: Ints  # rank in the other run, 0 where that has not got it
+    other: Ints  # rank in the other run, 0 where it does not have the document
     ends: Ints  # topic t has places ends[t] .. ends[t+1] - 1
 
     @property
@@ -43,8 +43,8 @@ class Side:
 
 
 def side_by_side(a: Ranked, b: Ranked, n_topics: int) -> tuple[Side, Side]:
-    """Both runs, with where the other one has each document. A run has a key once, so that equal keys, neighbours once
-    all are sorted, are one of each run; looking each key up would take many times as long."""
+    """Both runs, with the other one's rank of each document. A run has each key once, so equal keys, neighbours once
+    all are sorted, are one from each run; looking up each key would take many times as long."""
     keys = np.concatenate([a.keys, b.keys])
     order = np.argsort(keys)
     same = keys[order[1:]] == keys[order[:-1]]
@@ -58,14 +58,14 @@ def side_by_side(a: Ranked, b: Ranked, n_topics: int) -> tuple[Side, Side]:
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """What became of the rankings, one value for each topic that a run answers."""
+    """How the rankings changed, one value for each topic that either run answers."""
 
     shared: Ints  # documents in both first k
-    overlap: Floats  # of the first k: shared over the more of the two that are there
+    overlap: Floats  # of the first k: the share in both, over the longer of the two
     overlap_all: Floats
     rbo: RBO[Floats]
     gained: Ints
-    new: Ints  # of the gained ones, those that A has nowhere
+    new: Ints  # of the gained ones, those that A does not have at all
     lost: Ints
     gone: Ints
     mean_shift: Floats  # nan where no document that counts is in both runs
@@ -79,7 +79,7 @@ def changes(a: Side, b: Side, depth: int, p: float) -> Changes:
     within_a, within_b = np.minimum(a.lengths, depth), np.minimum(b.lengths, depth)
     common = b.other > 0
     shared = b.per_topic(common & (b.rank <= depth) & (b.other <= depth))
-    # Shifts of what somebody may see: in the first k of either run.
+    # Only shifts that a user could see: in the first k of either run.
     counts = common & (np.minimum(b.rank, b.other) <= depth)
     topic, shift = b.topic[counts], (b.other - b.rank)[counts]
     rise, fall = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)

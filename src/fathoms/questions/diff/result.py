@@ -73,7 +73,7 @@ What = Literal["gained", "lost", "up", "down", "same", "deeper"]  # deeper: in t
 
 
 class DocumentChange(NamedTuple):
-    """What became of a document; the columns of `documents`, but for the topic."""
+    """What happened to a document; the columns of `documents`, except the topic."""
 
     document: str
     change: What
@@ -111,7 +111,7 @@ class Diff(Result):
     run_b: str
     depth: int
     p: float
-    topics: list[str]  # that a run answers
+    topics: list[str]  # that some run answers
     sides: tuple[Side, Side]
     rankings: Changes
     qrels: Qrels | None
@@ -129,7 +129,7 @@ class Diff(Result):
         return (self.sides[0].lengths > 0) | (self.sides[1].lengths > 0)
 
     def only(self, side: int) -> list[str]:
-        """Topics that one of the runs alone answers: 0 for A, 1 for B."""
+        """Topics that only one of the runs answers: 0 for A, 1 for B."""
         alone = self.answered & (self.sides[1 - side].lengths == 0)
         return [self.topics[i] for i in np.flatnonzero(alone)]
 
@@ -139,8 +139,8 @@ class Diff(Result):
 
     @cached_property
     def main(self) -> ScoreChange | None:
-        """The measure of the first sentence: the first of those given that sees the change, for P@10 does not see
-        another order of the first 10."""
+        """The measure of the first sentence: the first of those given that can see the change; P@10, for instance, is
+        blind to another order of the first 10."""
         first = [
             *(change for change in self.scores_of if abs(change.mean) > SAME),
             *(change for change in self.scores_of if np.abs(change.diff).max(initial=0.0) > SAME),

@@ -1,4 +1,4 @@
-"""What a change did to scores, topic by topic, and to which documents that is due."""
+"""What a change did to scores, topic by topic, and which documents did it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fathoms.pairs.difference_ranges import DifferenceRanges, Ranges, Universe
 from fathoms.pairs.differences import comparable
 from fathoms.questions.diff.rankings import Side
 
-PARTS = ("gained", "lost", "moved", "deeper")  # what a difference may come from
+PARTS = ("gained", "lost", "moved", "deeper")  # where a difference may come from
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def is_sum(measure: Measure) -> bool:
 
 
 def contributions(measure: Measure, evidence: Evidence) -> Floats:
-    """[topic, rank]: what each document adds to the score of a measure that is a sum."""
+    """[topic, rank]: what each document adds to the score, for a measure that is a sum."""
     assert isinstance(measure, Graded)
     gains = measure.table(evidence)[evidence.codes]
     effects = measure.place_effects(gains, gains, evidence)
@@ -59,7 +59,7 @@ def contributions(measure: Measure, evidence: Evidence) -> Floats:
 
 
 def parts_of(measure: Measure, a: Evidence, b: Evidence, sides: tuple[Side, Side], depth: int) -> dict[str, Floats]:
-    """What the documents gained, lost, in both first k, and in neither added to B - A; they sum to it."""
+    """What the documents gained, lost, in both first k, and in neither added to B - A; the parts sum to it."""
     added_by = {part: np.zeros(len(a)) for part in PARTS}
     for evidence, side, here, there in ((a, sides[0], "lost", "gained"), (b, sides[1], "gained", "lost")):
         added = contributions(measure, evidence)
@@ -116,7 +116,7 @@ def _score_change(
     a, b = scores
     if bounds is None:
         return ScoreChange(measure, a.score, b.score, diff, None, None, parts, "", "")
-    # What is observed is one of the judgings, and rounding shall not say otherwise.
+    # The observed value is one way of judging, and rounding must not say otherwise.
     low, high = np.minimum(bounds.topic_low[0], diff), np.maximum(bounds.topic_high[0], diff)
     return ScoreChange(
         measure, a.score, b.score, diff, low, high, parts, str(bounds.reversible[0]), str(bounds.doubt[0])

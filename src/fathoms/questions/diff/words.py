@@ -28,7 +28,7 @@ def remarks(diff: Diff) -> list[str]:
 
 
 def headline(diff: Diff) -> str:
-    """Which topics change, what comes and goes, and whether anybody can say that it is better."""
+    """Which topics change, what comes and goes, and whether anybody can call it an improvement."""
     total, changed = int(diff.answered.sum()), int(diff.changed.sum())
     k = diff.depth
     of = pluralise(total, "topic")
@@ -124,7 +124,7 @@ def _alike(diff: Diff) -> list[str]:
 
 
 def _judged(diff: Diff) -> list[str]:
-    """What is known of the documents that came and went."""
+    """What is known about the documents that came and went."""
     parts = []
     for word in ("gained", "lost"):
         relevant, other, unjudged = (
@@ -165,7 +165,7 @@ def _score(change: ScoreChange, diff: Diff) -> str:
 
 
 def _over(diff: Diff) -> list[str]:
-    """What the ranges are over, and what they are not about."""
+    """What the ranges are over, and what they leave out."""
     if not any(change.low is not None for change in diff.scores_of):
         return []
     assert diff.qrels is not None
@@ -198,7 +198,7 @@ def unjudged_of_both(diff: Diff) -> int:
 
 
 def _alone(diff: Diff) -> list[str]:
-    """Topics that one run answers, whose documents all count as gained or lost."""
+    """Topics that only one run answers; all their documents count as gained or lost."""
     return [
         f"Only {name} answers {pluralise(len(topics), 'topic')}: {some(topics)}. What it has there counts as {word}."
         for name, topics, word in ((diff.run_a, diff.only(0), "lost"), (diff.run_b, diff.only(1), "gained"))
@@ -207,7 +207,7 @@ def _alone(diff: Diff) -> list[str]:
 
 
 def _tied(diff: Diff) -> list[str]:
-    """Where equal scores lie on both sides of the cut, the rule for ties decides what is above it."""
+    """Where equal scores lie on both sides of the cut, the rule for ties decides which come above it."""
     tied = []
     for name, side in zip((diff.run_a, diff.run_b), diff.sides, strict=True):
         topics = int((side.ranked.tied & (side.rank == diff.depth + 1)).sum())

@@ -17,18 +17,18 @@ from fathoms.measures.base import Measure
 from fathoms.questions.doubt.result import Document
 
 HALF = 0.5
-STEPS = 6  # numbers of judgments that are tried out on the way to the one that halves the doubt
+STEPS = 6  # numbers of judgments to try out on the way to the one that halves the doubt
 
 
 @dataclass(frozen=True, eq=False)
 class JudgingAhead:
     table: Candidates | None  # None where nothing is estimated
-    candidates: Ints  # of the unjudged documents that could move it, the most telling first
-    left: Floats  # the standard deviation that is left once the first 0, 1, 2, ... are judged, as a share of today's
+    candidates: Ints  # unjudged documents that could move it, the most telling first
+    left: Floats  # the standard deviation left once the first 0, 1, 2, ... are judged, as a share of today's
 
     @property
     def to_halve(self) -> int | None:
-        """So many judgments bring the standard deviation to a half; None where no number does."""
+        """How many judgments bring the standard deviation to a half; None if no number does."""
         halved = np.flatnonzero(self.left <= HALF)
         return int(halved[0]) if len(halved) else None
 
@@ -68,8 +68,8 @@ def judging_ahead(
 def _tried_out(
     open_documents: OpenDocuments, estimate: Estimate, weights: Mapping[str, float], candidates: Ints
 ) -> Floats:
-    """With some numbers of judgments, halving the step around the one that halves the doubt; in between on a line.
-    There the model is fitted again too, and what that adds is taken to grow as the rest does."""
+    """Tries some numbers of judgments, halving the step around the one that halves the doubt, and takes a line in
+    between. There the model is fitted again too, and what that adds is taken to grow as the rest does."""
     today = open_documents.deviation(estimate, weights, candidates[:0])
     if today <= SAME or not len(candidates):
         return np.ones(1)

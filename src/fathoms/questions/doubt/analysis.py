@@ -34,15 +34,15 @@ from fathoms.questions.doubt.parts import Parts, parts_of, signed
 from fathoms.questions.doubt.result import Budget, Doubt, Settling, Source, SourceName
 
 FEWEST_TOPICS = 2  # with one, topics have no spread
-STEPS = 6  # numbers of judgments that are tried out on the way to the one that halves the doubt
+STEPS = 6  # numbers of judgments to try out on the way to the one that halves the doubt
 
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """What one measure says of the systems in question, by topic: of one, or of the first less the second."""
+    """What one measure says about the systems in question, by topic: one of them, or the first less the second."""
 
     measure: Measure
-    weights: Mapping[str, float]  # of the runs in the score, or difference
+    weights: Mapping[str, float]  # of the runs in the score, or in the difference
     score: Floats
     possible: tuple[float, float] | None
     reversible: str
@@ -54,7 +54,7 @@ class _Seen:
     parts: Parts
     by_labels: Floats | None  # [source, topic], expected with each source of labels alone
     by_assessors: Floats | None  # [source, topic], with the labels in place of the judgments
-    error: float | None  # root mean square of means, in the backtests
+    error: float | None  # root mean square error of means, in the backtests
     to_depth: int | None
 
 
@@ -86,12 +86,12 @@ def run_doubt(
     prepared = without_pair(experiment.measures(measures, of_pairs=is_pair))
     for measure in prepared:
         if measure.aggregate != "mean":
-            raise FathomsError(f"doubt: {measure.name} is no mean over topics, so its doubt has no such parts")
+            raise FathomsError(f"doubt: {measure.name} is not a mean over topics, so its doubt has no such parts")
     seen = observe(experiment, prepared, _universe(prepared, is_pair, experiment), progress, depths=True)
     if experiment.clusters is not None:
         raise FathomsError("doubt: takes topics as independent; leave out cluster")
     if len(experiment.qrels.topics) < FEWEST_TOPICS:
-        raise FathomsError("doubt: one topic says nothing of others; give judgments of two topics or more")
+        raise FathomsError("doubt: one topic says nothing about others; give judgments of two topics or more")
     estimates = estimates_if_quick(seen, draws, labels, to_depth)
     costs = _costs(experiment, cost_topic, cost_judgment)
     labelled = _Labelled()
@@ -123,7 +123,7 @@ def doubt_of(
     labelled: _Labelled | None = None,
     progress: Callable[[str], None] = lambda run: None,
 ) -> Doubt:
-    """The budgets of one run or two, or of one system or two, from what a comparison has seen and estimated."""
+    """The budgets of one or two runs, or systems, from what a comparison has seen and estimated."""
     experiment = seen.experiment
     sides = _sides(experiment, names)
     bounds: Mapping[Measure, DifferenceRanges] = {}
@@ -151,7 +151,7 @@ def doubt_of(
 
 
 def chosen(of: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The one or two runs, or systems, that are asked about."""
+    """The one or two runs, or systems, in question."""
     runs = [chosen_run("the run", run, names) for run in ([of] if isinstance(of, str) else of)] or list(names)
     if len(runs) > 2:
         raise FathomsError(
@@ -240,7 +240,7 @@ def _possible(
 
 
 def _over_ties(scores: Sequence[Scores], sides: Sequence[Ints]) -> tuple[float, float]:
-    """Over all orders of ties, those of each run by itself."""
+    """Over all orders of ties, each run's independent of the others'."""
 
     def end(side: Ints, name: str) -> float:
         columns = [(getattr(scores[place], name), scores[place].score) for place in side.tolist()]
@@ -262,7 +262,7 @@ class Costs:
 
 
 def _costs(experiment: BaseExperiment, topic: float | None, judgment: float) -> Costs:
-    """What a topic costs: unless said, as many judgments as topics have now."""
+    """What a topic costs: unless stated, as many judgments as topics have now."""
     qrels = experiment.qrels
     return Costs(judgment * len(qrels) / len(qrels.topics) if topic is None else topic, judgment)
 
@@ -337,7 +337,8 @@ def _budget(
 
 
 def _ends(parts: Parts, estimate: float, drawn: tuple[Floats, Floats], level: float) -> tuple[float, float]:
-    """All sources together. Where judging can move the mean farther to one side than to the other, so do they."""
+    """The ends with all sources together. Where judging can move the mean further to one side than to the other, so can
+    they."""
     half = parts.half_width(level)
     low, high = (float(estimate - drawn[0]), float(drawn[1] - estimate))
     if low + high <= 2 * SAME:

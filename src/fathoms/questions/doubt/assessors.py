@@ -1,4 +1,4 @@
-"""What scores would be with somebody else's grades: those of labels that are grades, in place of the judgments."""
+"""What scores would be with somebody else's grades: labels that are grades, in place of the judgments."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def run(args: Namespace) -> int:
 
 
 def _block(result: Doubt, budget: Budget) -> Block:
-    """The sources from the inside out, each drawn on one scale."""
+    """The sources from the inside out, all drawn on one scale."""
     from fathoms.base.text import pluralise
     from fathoms.cli.screen import Block, Column, drawing
     from fathoms.questions.doubt.words import bar, lead, shown, source_title

@@ -1,4 +1,4 @@
-"""What is known of a doubt: where it comes from, how much of it comes from each source, and what would halve it."""
+"""What is known about a doubt: where it comes from, how much comes from each source, and what would halve it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fathoms.base import charts
 from fathoms.base.result import Result
 from fathoms.measures.base import Measure
 
-# In the order of CLAIMS: each answers another question, and they are never mixed.
+# In the order of CLAIMS: each answers a different question, and they are never mixed.
 SourceName = Literal[
     "topics",
     "judging",
@@ -38,7 +38,7 @@ class Source(NamedTuple):
     low: float
     high: float
     share: float | None = None  # of the variance; None where it has none
-    halved_by: int | None = None  # so many topics in all, or so many judgments, would halve its interval
+    halved_by: int | None = None  # this many topics in all, or this many judgments, would halve its interval
     unit: Literal["topics", "judgments", "repetitions", "sources", ""] = ""
 
 
@@ -81,7 +81,7 @@ class Budget:
 
     @property
     def shares(self) -> list[Source]:
-        """The sources that the variance is made of, the greatest first."""
+        """The sources that make up the variance, the greatest first."""
         return sorted(
             (source for source in self.sources if source.share is not None), key=lambda source: -(source.share or 0.0)
         )
@@ -92,7 +92,7 @@ class Budget:
         return self.low > 0 or self.high < 0
 
     def turned(self) -> Budget:
-        """The same of the difference the other way round."""
+        """The same for the difference the other way round."""
         sources = [source._replace(low=-source.high, high=-source.low) for source in self.sources]
         turned = replace(self, score=-self.score, estimate=-self.estimate, sources=sources)
         return replace(turned, low=-self.high, high=-self.low)

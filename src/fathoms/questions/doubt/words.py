@@ -28,11 +28,11 @@ TITLES: dict[SourceName, str] = {
     "estimate": "estimate, as checked",
     "all": "all with a share",
 }
-MOST = 0.5  # share of the variance from which on it is mostly one source's
+MOST = 0.5  # share of the variance from which one source is called most of it
 NEARLY_ALL = 0.995  # which would be printed as 100%
 SMALLEST = 0.00005  # width that is seen with four decimals
-SEEN = 0.005  # share below which a source is not spoken of,
-WORTH = 0.1  # and below which it is not said what would halve its part
+SEEN = 0.005  # share below which a source is not mentioned,
+WORTH = 0.1  # and below which nothing is said about halving it
 
 
 def title_of(doubt: Doubt, budget: Budget) -> str:
@@ -45,7 +45,7 @@ def title_of(doubt: Doubt, budget: Budget) -> str:
 
 
 def lead(budget: Budget) -> Budget:
-    """What is shown of a difference: how far the run that is ahead is ahead."""
+    """The difference as shown: by how much the run that is ahead leads."""
     return budget.turned() if budget.score < 0 else budget
 
 
@@ -136,7 +136,7 @@ def remarks(doubt: Doubt) -> list[str]:
 
 
 def _help(doubt: Doubt, budget: Budget) -> list[str]:
-    """What would halve the greatest doubts, and for a difference that is not clear the cheapest way to settle it."""
+    """What would halve the greatest doubts, and, for a difference that is not clear, the cheapest way to settle it."""
     name = f"{budget.measure.name}: " if len(doubt.budgets) > 1 else ""
     sentences = []
     if budget.settling:

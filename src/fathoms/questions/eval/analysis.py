@@ -47,7 +47,7 @@ def _cell(measure: Measure, score: float | None) -> Cell:
 
 
 def tracked_name(name: str) -> str:
-    """A name of letters, digits and what else trackers of experiments allow."""
+    """A name made of letters, digits and what else experiment trackers allow."""
     return re.sub(r"[^\w./-]+|_{2,}", "_", re.sub(r"\W*@", "_at_", name)).strip("_")
 
 
@@ -96,7 +96,8 @@ class Evaluation(Result):
 
     @cached_property
     def repeated(self) -> dict[Measure, Repeated]:
-        """The scores of systems over repetitions, by measures that take means, where runs are of the same topics."""
+        """The scores of systems over repetitions, by measures whose scores are averaged, if the runs have the same
+        topics."""
         if self.systems is None or not self.same_topics or len(self.runs[0].topics) < 2:
             return {}
         units = self.over_topics.units(self.runs[0].topics)
@@ -127,14 +128,14 @@ class Evaluation(Result):
 
     @property
     def shown_frame(self) -> pl.DataFrame:
-        """Without tie columns where no order of tied documents changes a score that is shown."""
+        """Leaves out the tie columns if no order of tied documents changes a score that is shown."""
         frame = super().shown_frame
         ties = [name for name in ("tie_low", "tie_high", "tie_expected") if name in frame.columns]
         return frame.drop(ties) if all(np.allclose(frame["score"], frame[name]) for name in ties) else frame
 
     def metrics(self, run: str | None = None) -> dict[str, float]:
-        """The means under names that MLflow and W&B take, `nDCG_at_10`: of one run, or of all, each name after its
-        run's and a slash."""
+        """The means under names that MLflow and W&B accept, such as `nDCG_at_10`: of one run, or of all, each name
+        after its run's and a slash."""
         names = [each.run for each in self.runs]
         chosen = names if run is None else [chosen_run("the run", run, names)]
         return {

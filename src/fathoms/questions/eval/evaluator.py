@@ -27,11 +27,11 @@ from fathoms.questions.eval.intervals import Ends, OverTopics
 MeasureNames = Literal["canonical", "asked"]
 Values = dict[str, float | None]
 Found = tuple[list[str], dict[Measure, Scores]]
-NO_RUN = {"none": {"none": 0.0}}  # an experiment is of runs; here they come later
+NO_RUN = {"none": {"none": 0.0}}  # an experiment is about runs; here they come later
 
 
 class Evaluator:
-    """Judgments and measures, prepared once; then runs are scored, one or several a call, as pytrec_eval does it.
+    """Judgments and measures, prepared once; then runs are scored, one or several a call, as in pytrec_eval.
 
     Values are under the canonical names of the measures; `names="asked"` keeps those given, such as `map` or `MRR@10`.
     With `ranges`, each measure's value is followed by its other columns, `P@10.low` and so on; the ranges are over the
@@ -54,7 +54,7 @@ class Evaluator:
         measures: Sequence[Any] | Any,
         *,
         ranges: bool = False,
-        names: MeasureNames = "canonical",  # those of runs, which `options` have too, say nothing here
+        names: MeasureNames = "canonical",  # those about runs, which `options` also has, mean nothing here
         **options: Unpack[ReadingOptions],
     ) -> None:
         self.ranges = ranges
@@ -120,7 +120,7 @@ class Evaluator:
 
     @cached_property
     def _empty(self) -> dict[Measure, Scores]:
-        """What a topic counts of which a run has nothing."""
+        """The value of a topic for which a run has nothing."""
         no_topics = self._align.empty(self._align.qrels.topics)
         return score_all(no_topics, self.measures, self._experiment.options.ties, scores_only=not self.ranges)
 
@@ -155,7 +155,7 @@ def names_asked(asked: Sequence[Any] | Any, measures: Sequence[Measure]) -> dict
 
 
 def _put(all_topics: Scores, some: Scores, places: Ints) -> Scores:
-    """The scores of all topics, with those of some put into their places."""
+    """The scores of all topics, with those of some filled in."""
 
     def column(name: str) -> Floats | None:
         whole, part = getattr(all_topics, name), getattr(some, name)

@@ -53,8 +53,8 @@ class OverTopics:
         return ends
 
     def of_means(self, scores: Floats, measure: Measure, topics: Sequence[str]) -> list[Ends]:
-        """Of scores [mean, topic], as the measure takes means: of a sum, that of as many topics; of a geometric mean,
-        that of the mean of logarithms."""
+        """For scores [mean, topic], averaged as the measure does it: for a sum, that of as many topics; for a geometric
+        mean, that of the mean of logarithms."""
         values, units = _averaged(scores, measure), self.units(topics)
         if units is not None and self.method == "t":
             ends = units.ratio_interval(values, self.level)
@@ -64,7 +64,7 @@ class OverTopics:
         return _ends_of(measure, ends, len(topics))
 
     def of_draws(self, scores: Floats, measure: Measure, topics: Sequence[str]) -> list[Ends]:
-        """Of scores [draw, mean, topic], where each draw is as likely to be what judging says."""
+        """For scores [draw, mean, topic], each draw being equally likely to be what judging will say."""
         values, units = _averaged(scores, measure), self.units(topics)
         drawn = values if units is None else units.linear(values)
         return _ends_of(measure, drawn_intervals(drawn, self.level), len(topics))

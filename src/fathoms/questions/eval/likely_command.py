@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WithEstimates(Result):
-    """Scores and what `fathoms predict` estimates, where the measure can be estimated."""
+    """Scores, and what `fathoms predict` estimates for the measures that can be estimated."""
 
     columns: ClassVar = (*COLUMNS, *LIKELY)
     words: ClassVar = COLUMNS[:3]
@@ -71,7 +71,7 @@ def with_estimates(exp: Experiment, result: Evaluation) -> WithEstimates:
 
 
 def combined_intervals(estimates: Estimates, result: Evaluation) -> dict[tuple[str, str, str], Ends]:
-    """By run, `all` or group, and measure: where the mean over topics like these is once they are judged."""
+    """By run, `all` or group, and measure: where the mean over topics like these will be once they are judged."""
     combined: dict[tuple[str, str, str], Ends] = {}
     if result.over_topics.method == "none":
         return combined

@@ -135,7 +135,7 @@ METHODS = {
 
 
 def interval_sentences(result: Evaluation) -> list[str]:
-    """Of what the intervals over topics speak, and of what they do not."""
+    """What the intervals over topics are about, and what they leave out."""
     how, several = result.over_topics, len(result.runs) > 1
     if not any(result.interval(run.run, measure)[0] is not None for run in result.runs for measure in result.measures):
         return []
@@ -179,11 +179,11 @@ def combined_sentences(
 
 
 def range_sentences(result: Evaluation) -> list[str]:
-    """Over which documents the ranges are, measure by measure where measures differ in that."""
+    """Over which documents the ranges are, measure by measure where measures differ."""
     ranged = [measure for measure in result.measures if measure.range_is in ("exact", "sound")]
     ranged = [measure for measure in ranged if any(run.scores[measure].low is not None for run in result.runs)]
     tails = [measure.name for measure in ranged if measure.has_tail]
-    # Those that depend on no other documents than the run's own range over a part of what the others range over.
+    # Ranges over the run's own documents only are part of what the other ranges cover.
     ranged = [measure for measure in ranged if "universe" in measure.params] or ranged[:1]
     by_text: dict[str, list[str]] = {}
     for measure in ranged:
@@ -211,7 +211,7 @@ def _ranged_over(measure: Measure, result: Evaluation) -> str:
 
 
 def _tie_change(mean: dict[str, float | None]) -> float:
-    """How far another order of tied documents takes a score at most."""
+    """How far another order of tied documents moves a score at most."""
     score, low, high = mean["score"], mean["tie_low"], mean["tie_high"]
     return 0.0 if score is None or low is None or high is None else max(score - low, high - score)
 

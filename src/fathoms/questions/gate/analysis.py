@@ -1,13 +1,13 @@
 """May a candidate replace the baseline? Passes, fails or cannot tell; what `fathoms gate` and `fm.gate` do.
 
-Differences are candidate - baseline by topic. Two one-sided questions are asked of their mean over the topics that one
-cares about, of which these are a sample: is it above -max_drop (then the gate passes), and is it below 0 (a drop)? Each
-p-value takes in the doubt of topics and of judging. `certain` is the worst p over every way of judging the unjudged
-documents and every order of ties. `likely` is the worst of three: they are not relevant; they are as relevant as the
-judged ones at the same ranks of the same run (`estimate.judged_rates`); they are as the default estimate says. That
-estimate alone would not do: on simulated pairs without a difference, in which all unjudged documents were the
-candidate's own, it raised an alarm in half of the cases. `labels` that cover these very documents let it decide. With
-nothing unjudged that could change a score, all are the p of the paired t-test.
+Differences are candidate - baseline by topic. Two one-sided questions are asked of their mean over the topics of
+interest, of which these are a sample: is it above -max_drop (then the gate passes), and is it below 0 (a drop)? Each
+p-value accounts for both topics and judging. `certain` is the worst p over every way of judging the unjudged documents
+and every order of ties. `likely` is the worst of three: they are not relevant; they are as relevant as the judged ones
+at the same ranks of the same run (`estimate.judged_rates`); they are as the default estimate says. That estimate alone
+would not do: on simulated pairs without a difference, in which all unjudged documents were the candidate's own, it
+raised an alarm in half of the cases. `labels` that cover these very documents let it decide. If nothing unjudged could
+change a score, all three are the p of the paired t-test.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def run_gate(
     no_mean = next((m for m in measures if m.aggregate != "mean"), None)
     if no_mean is not None:
         raise FathomsError(
-            f"{no_mean.name} is no mean over topics, so a gate cannot bound its drop; use another measure"
+            f"{no_mean.name} is not a mean over topics, so a gate cannot bound its drop; use another measure"
         )
     measures = without_pair(measures)
     labelled = len(labels) > 0 and labels_cover(experiment, measures, labels, to_depth)
@@ -160,7 +160,7 @@ def _likely(
 def _to_judge(
     experiment: BaseExperiment, doubts: dict[Measure, Doubt], places: dict[str, Bools], row: GateRow
 ) -> list[ToJudge]:
-    """The documents whose judgment could change a measure's difference most, by at most so much of the mean."""
+    """The documents whose judgment could change a measure's difference most, and by how much of the mean at most."""
     measure = next(m for m in doubts if m.name == row.measure)
     doubt, here = doubts[measure], places[row.group]
     used = np.flatnonzero(here[doubt.topic])

@@ -13,10 +13,10 @@ from fathoms.experiment.id_checks import TWICE, check_documents, misspelled
 LOOKED_AT = 10  # ranks in which a sound candidate has judged documents
 
 
-HARDLY_ANY = 0.02  # of the baseline's share of them
+HARDLY_ANY = 0.02  # of the baseline's share
 
 
-FEW_JUDGED = 10  # below so many judged documents of the baseline, none of the candidate's says little
+FEW_JUDGED = 10  # with fewer judged documents of the baseline, having none of the candidate's says little
 
 
 class _Judged(NamedTuple):
@@ -31,9 +31,9 @@ class _Judged(NamedTuple):
 
 
 def refuse_broken(experiment: BaseExperiment, baseline: str, candidate: str) -> None:
-    """An error where hardly any document of the candidate is judged and many of the baseline's are, or where its ids
-    would match the judged ones if they were written alike: such a run is no worse system, it is no run of this
-    collection, and there is nothing to judge in it."""
+    """An error if hardly any document of the candidate is judged and many of the baseline's are, or if its ids would
+    match the judged ones when written the same way: such a run is not a worse system but a run of another collection,
+    and judging it would be pointless."""
     counts, unjudged = {}, {}
     for name in (baseline, candidate):
         ranked = experiment.ranked(name)

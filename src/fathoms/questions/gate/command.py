@@ -33,7 +33,7 @@ EXAMPLES = (
 MORE = """more examples:
   fathoms gate qrels.txt main.run branch.run --topic-groups intents.tsv --junit gate.xml --judge-first todo.tsv"""
 
-# What the table shows of each measure, and what a narrow terminal leaves out: the higher, the sooner.
+# What the table shows for each measure, and what a narrow terminal leaves out: the higher, the sooner.
 SHOWN = {"diff": 0, "diff_low": 6, "diff_high": 6, "estimate": 5, "lower": 2, "upper": 2, "p_drop_corrected": 4}
 TO_JUDGE = ("topic", "document", "rank_baseline", "rank_candidate", "change")
 

@@ -19,7 +19,7 @@ from fathoms.questions.gate.result import Basis, GateRow, Reason
 
 
 class Tested(NamedTuple):
-    """A row without its outcome, what it is made from, and the topics it is about."""
+    """A row without its outcome, what it is made from, and its topics."""
 
     row: GateRow
     doubt: Doubt
@@ -58,11 +58,12 @@ def tested_row(measure: Measure, group: str, here: Bools, doubt: Doubt, max_drop
 
 
 def corrected_rows(tested: Sequence[Tested]) -> list[Tested]:
-    """With p of a drop corrected, so that a gate has one chance of a false alarm: for all measures on all topics, and
-    for all measures in all groups (Holm). Where there are groups, each of the two has half of alpha, so that a gate on
+    """Rows with p of a drop corrected, so that a gate has one chance of a false alarm: for all measures on all topics,
+    and for all measures in all groups (Holm). If there are groups, each of the two has half of alpha, so that a gate on
     all topics does not depend on how many groups there are.
 
-    That all of several measures pass needs no correction: each has to."""
+    That several measures all pass needs no correction: each has to.
+    """
     whole = [of_measure.row.group == "all" for of_measure in tested]
     halves = 1 if all(whole) else 2
     corrected_p: dict[tuple[int, str], float] = {}
@@ -106,8 +107,8 @@ class _Lacking(NamedTuple):
 
 
 def _lacking(tested: Tested, max_drop: float, alpha: float, alarm: float, tests: int) -> _Lacking:
-    """What an open question lacks: judgments, if with all of them it would be told, or if without them no number of
-    topics would tell; else topics."""
+    """What an open question lacks: judgments, if all of them would settle it, or if without them no number of topics
+    would; otherwise topics."""
     from scipy.special import ndtri, stdtrit
 
     row, doubt, here = tested
@@ -134,7 +135,7 @@ def _lacking(tested: Tested, max_drop: float, alpha: float, alarm: float, tests:
         needed = [_judgments(change, room - error[at], doubtful) for room, at, doubtful in ways if room > error[at]]
         return _Lacking("judging", min(needed) if doubt.drawn else row.unjudged)
     if open_ and min(ends) <= -max_drop and max(ends) >= 0:
-        return _Lacking("judging", None)  # for a start: no number of topics would tell
+        return _Lacking("judging", None)  # to begin with: no number of topics would tell
     each = row.topics / n
     topics = [
         each * variance * n * ((-ndtri(at) + ndtri(SEEN_WITH)) / room) ** 2 for room, at, _ in ways if room > SAME
@@ -144,8 +145,8 @@ def _lacking(tested: Tested, max_drop: float, alpha: float, alarm: float, tests:
 
 
 def _judgments(change: Floats, room: float, doubtful: float) -> int:
-    """How many documents, those first that could change most, have to be judged until what is left takes the mean no
-    further than there is room, if the estimate comes true; at least a twentieth of what there is to change."""
+    """How many documents, those first that could change most, have to be judged until the rest can move the mean no
+    further than there is room for, if the estimate comes true; at least a twentieth of what could change."""
     left = np.cumsum(np.sort(np.abs(change)))
     if not len(left):
         return 0

@@ -55,24 +55,24 @@ class Doubt:
     ) -> Doubt:
         values = seen.values[measure]
         differences = paired_differences(values, A, B)[0]
-        means = {measure: np.array([differences.mean()])}
-        bounds = ranges.of([measure], means, seen.scores).get(measure)
-        topic, key, change = _changes(measure, ranges) if bounds is not None and not measure.needs_pool else _NO_CHANGES
-        if bounds is not None:  # rounding apart, draws lie in the range
-            drawn = tuple(np.clip(draws, bounds.topic_low[0], bounds.topic_high[0]) for draws in drawn)
+        low = high = low_over_ties = high_over_ties = None
+        topic, key, change = _NO_CHANGES
+        ends = ranges.ends([measure], seen.scores).get(measure)
+        if ends is not None:
+            low, high = low_over_ties, high_over_ties = ends[:, 0]
+            drawn = tuple(np.clip(draws, low, high) for draws in drawn)  # rounding apart, draws lie in the range
+            if not measure.needs_pool:
+                topic, key, change = _changes(measure, ranges)
+                low_over_ties, high_over_ties = (end[0] for end in ranges.over_ties(measure, A, B))
         base, candidate = seen.scores[measure]
         estimate = None if estimates is None else estimates.by_measure.get(measure)
-        any_order = (None, None) if bounds is None else (bounds.topic_low[0], bounds.topic_high[0])
-        if bounds is not None and not measure.needs_pool:
-            low, high = ranges.over_ties(measure, A, B)
-            any_order = low[0], high[0]
         return cls(
             values,
             differences,
-            None if bounds is None else bounds.topic_low[0],
-            None if bounds is None else bounds.topic_high[0],
-            any_order[0],
-            any_order[1],
+            low,
+            high,
+            low_over_ties,
+            high_over_ties,
             drawn,
             None if estimate is None else estimate.point[1] - estimate.point[0],
             seen.documents.alike(0, 1),
@@ -85,7 +85,7 @@ class Doubt:
         )
 
     def of_topics(self, here: Bools) -> Doubt:
-        """The same of some topics only, but for the documents."""
+        """The same for some of the topics, but without the documents."""
         return replace(
             self,
             scores=self.scores[:, here],
@@ -101,7 +101,7 @@ class Doubt:
         )
 
     def of_units(self, units: Units) -> Doubt:
-        """The same with clusters of topics in place of topics, but for the documents."""
+        """The same with clusters of topics in place of topics, but without the documents."""
 
         def totals(values: Floats | None) -> Floats | None:
             return None if values is None else units.totals(values)
@@ -125,8 +125,8 @@ class Doubt:
         return self.low is not None and self.high is not None and bool((self.high - self.low <= SAME).all())
 
     def likely(self, sign: float, bound: float) -> float:
-        """p of the mean of sign x differences being above the bound, the greatest over what is likely; without
-        estimates that over every way of judging; for measures without a range that as judged."""
+        """p that the mean of sign x differences is above the bound, the greatest over what is likely; without
+        estimates, over every way of judging; for measures without a range, as judged."""
         if self.drawn:
             return mixed_p_above(self._samples(sign), bound)
         return self.certain(sign, bound)
@@ -162,7 +162,7 @@ class Doubt:
 
 @dataclass(frozen=True, eq=False)
 class RepeatedDoubt(Doubt):
-    """The same of two systems of which there are several runs, as judged: topics and repetitions are the doubt."""
+    """The same for two systems with several runs each, as judged: the doubt is from topics and repetitions."""
 
     runs: Floats  # scores [run, topic]
     systems: Systems
@@ -218,7 +218,7 @@ def _over_ties(
     high: Floats | None,
     differences: Floats,
 ) -> tuple[Floats, Floats]:
-    """Least and greatest difference over orders of ties, each run's by itself: never too narrow."""
+    """Least and greatest difference over orders of ties, each run's independent of the other's: never too narrow."""
     if base_low is None or base_high is None or low is None or high is None:
         return differences, differences
     return low - base_high, high - base_low

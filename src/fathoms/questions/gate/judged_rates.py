@@ -1,12 +1,11 @@
 """What if unjudged documents are as relevant as the judged ones at the same ranks of the same run?
 
-That is the generous end of what they may be: what is judged of a run was mostly found by others too, and is more often
-relevant than what it found alone. (It is the truth where judgments are missing at random.) Together with the other
-end, not relevant at all, it spans what is likely without trusting a model of relevance.
+That is the generous end of what they may be: the judged documents of a run were mostly found by others too, and are
+more often relevant than what it alone found. (It is the truth where judgments are missing at random.) Together with the
+other end, not relevant at all, it spans what is likely without trusting a model of relevance.
 
-Relevance falls with the rank, so what is judged further down says too little: a run of which hardly anything is judged
-at a rank or above takes the rate of all runs there, and where nobody has anything judged there, everything is taken for
-relevant.
+Relevance falls with the rank, so judgments further down understate it: a run with hardly any judgments at or above a
+rank takes the rate of all runs there, and where nobody has any, everything counts as relevant.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure
 
 NEAR = 0.5  # how far, in logarithms of ranks, judged documents say something of a rank: one standard deviation
-ENOUGH = 10  # judged documents at a rank or above that make a rate
+ENOUGH = 10  # judged documents at or above a rank that it takes to make a rate
 PRIOR = 3.0  # expected relevant documents by which a topic's own rate is drawn towards that of all topics
 PIECES = 4  # of the draws, for workers
 COVERED, LEARNT = 0.9, 20  # share of unjudged documents with a label, and judged ones with one, for labels to decide
@@ -81,8 +80,8 @@ def _changed(judging: Judging, drawing: _Drawing, measures: list[Measure], seed:
 def labels_cover(
     experiment: BaseExperiment, measures: Sequence[Measure], labels: Sequence[Any], to_depth: int | None = None
 ) -> bool:
-    """Whether labels know of nearly all unjudged documents down to the rank that estimates go to, and of enough judged
-    ones to be learnt from."""
+    """Whether labels cover nearly all unjudged documents down to the rank that estimates go to, and enough judged ones
+    to learn from."""
     experiment.prepare()
     table = experiment.documents()
     deepest = max(_depth(experiment, measure, table, to_depth) for measure in measures)
@@ -142,7 +141,7 @@ class _Drawing:
                 enough = (rates.own[run] >= ENOUGH)[:, None]
                 share = np.where(enough, _shares(near @ np.tensordot(weight, rates.counts[run], axes=1)), everywhere)
                 at_rank = share[:, 1:].sum(axis=1)
-                # How much more often than in others documents are relevant in each topic, drawn towards 1.
+                # How much more often than elsewhere documents are relevant in each topic, shrunk towards 1.
                 of_topics = rates.relevant[run] / (rates.by_rank[run] @ at_rank + PRIOR)
                 rate = np.take(at_rank, place) * np.take(of_topics, of_rows)
                 hit = rows[np.take(lot, rows) < rate]

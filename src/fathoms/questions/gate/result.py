@@ -10,9 +10,9 @@ from fathoms.base.result import Result
 from fathoms.pairs.difference_ranges import Universe
 from fathoms.questions.gate.sequence import Look
 
-# certain: whatever the unjudged documents are; likely, labelled: as they are likely to be; as judged: they do not count
+# certain: whatever the unjudged documents are; likely, labelled: as they probably are; as judged: they do not count
 Basis = Literal["", "certain", "likely", "labelled", "as judged"]
-Reason = Literal["", "judging", "topics"]  # what is lacking where one cannot tell
+Reason = Literal["", "judging", "topics"]  # what is missing if the gate cannot tell
 COLUMNS = (
     *("measure", "group", "topics", "baseline", "candidate", "diff", "diff_low", "diff_high", "estimate"),
     *("lower", "upper", "p_beyond", "p_drop", "p_drop_corrected", "unjudged", "outcome", "basis", "reason", "needed"),
@@ -32,7 +32,7 @@ class GateRow:
     diff_low: float | None  # over every way of judging
     diff_high: float | None
     estimate: float | None  # once judged
-    lower: float | None  # the mean over the topics one cares about is above this, with the asked confidence
+    lower: float | None  # with the asked confidence, the mean over the topics of interest is above this
     upper: float | None  # and below this; each by itself; None with one topic
     p_beyond: float  # of a drop beyond the limit: small where the candidate passes
     p_drop: float  # of no drop: small where there is one
@@ -48,7 +48,7 @@ class GateRow:
     labelled: bool  # the estimate rests on labels of nearly all unjudged documents
     p_drop_corrected: float = 1.0  # for all measures and groups
     outcome: Outcome = "cannot tell"
-    basis: Basis = ""  # of an outcome that is told
+    basis: Basis = ""  # of an outcome other than `cannot tell`
     reason: Reason = ""  # of `cannot tell`
     needed: int | None = None  # judgments or topics that would probably tell; None: nobody can say
 
@@ -80,7 +80,7 @@ class Gate(Result):
     topics: int
     notes: list[str] = field(default_factory=list)
     universe: Universe = Universe()  # noqa: RUF009 - it does not change
-    to_judge: list[ToJudge] = field(default_factory=list)  # what would tell most, where judging would tell
+    to_judge: list[ToJudge] = field(default_factory=list)  # what would tell most, if judging would tell
     judged_for: str | None = None  # the measure that they are for
     about_estimates: list[str] = field(default_factory=list)
     clusters: int | None = None  # of topics, where these are what is drawn at random
@@ -139,7 +139,7 @@ class Gate(Result):
         return markdown(self)
 
     def junit(self) -> str:
-        """JUnit's XML: a test case for each measure and group; what cannot be told is an error there."""
+        """JUnit's XML: a test case for each measure and group; `cannot tell` is an error there."""
         from fathoms.questions.gate.summaries import junit
 
         return junit(self)

@@ -1,4 +1,4 @@
-"""A gate that is asked week after week: its looks, kept in a file, share one chance of a false alarm."""
+"""A gate used week after week: its looks, kept in a file, share one chance of a false alarm."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fathoms.inference.spending import level_of_look
 
 @dataclass(frozen=True)
 class Look:
-    """One look: which, of how many that share alpha, at which level alarms are raised, and what it was a look at."""
+    """One look: which of how many that share alpha, at which level it raises an alarm, and what it looked at."""
 
     number: int
     looks: int
@@ -31,7 +31,7 @@ FIELDS = ("number", "looks", "alpha", "level", "judgments", "runs")
 
 
 def next_look(path: Path, experiment: BaseExperiment, alpha: float, looks: int) -> Look:
-    """The look that is due. Looking at the same files once more is no further look."""
+    """The look that is due. Looking at the same files again is not another look."""
     before = read_looks(path)
     judgments = content_of_qrels(experiment.qrels).fingerprint
     runs = {name: experiment.content(name).fingerprint for name in experiment.runs}
@@ -53,7 +53,7 @@ def next_look(path: Path, experiment: BaseExperiment, alpha: float, looks: int) 
 
 
 def read_looks(path: Path) -> list[dict[str, Any]]:
-    """What a file has of looks, a JSON object a line; none where there is no file yet."""
+    """The looks in a file, a JSON object a line; none if there is no file yet."""
     if not path.exists():
         return []
     looks = []
@@ -63,13 +63,13 @@ def read_looks(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             look = None
         if not isinstance(look, Mapping) or not all(name in look for name in FIELDS):
-            raise InputError("is no look of a gate; expected a file that --sequence wrote", str(path), number)
+            raise InputError("is not a look of a gate; expected a file that --sequence wrote", str(path), number)
         looks.append(dict(look))
     return looks
 
 
 def keep_look(path: Path, look: Look, outcome: str, p_drop: float) -> None:
-    """Add a look, and what came of it, to the file."""
+    """Add a look, and its outcome, to the file."""
     if look.again:
         return
     record = {name: asdict(look)[name] for name in FIELDS} | {"outcome": outcome, "p_drop_corrected": p_drop}

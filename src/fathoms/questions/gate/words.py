@@ -70,7 +70,7 @@ BASES: dict[Basis, str] = {
     "certain": "whatever the unjudged documents are and however ties are broken",
     "likely": "if the unjudged documents are no more relevant than the judged ones at the same ranks",
     "labelled": "if the unjudged documents are as the estimate from the labels says",
-    "as judged": "as judged (nothing is known of the unjudged documents)",
+    "as judged": "as judged (nothing is known about the unjudged documents)",
 }
 
 
@@ -119,7 +119,7 @@ NOT_THAT_OF_COMPARE = "(The p of `compare` asks another question: it takes them 
 
 
 def _allowing(row: GateRow) -> str:
-    """What a p_drop that is not small takes in, beside topics."""
+    """What a p_drop that is not small accounts for, besides topics."""
     if row.is_fixed:
         return ""
     if not row.has_range:

@@ -172,7 +172,7 @@ def _exported(path: Path | None) -> list[Path]:
 
 
 def _check_files_apart(args: Namespace) -> None:
-    """Nothing that is written may take the place of the session, of what is read, or of something else written."""
+    """Nothing that is written may overwrite the session, an input, or another output."""
     from fathoms.base.files import check_apart
     from fathoms.data.runs import expand
 
@@ -293,7 +293,7 @@ def _judge(args: Namespace) -> int:
 
 
 def _prepared(args: Namespace, candidates: Candidates) -> TextSources:
-    """What can go wrong before anything is judged: the export cannot hold the ids, a text cannot be read."""
+    """Fail before anything is judged: the export cannot hold the ids, a text cannot be read."""
     if args.export is not None:
         from fathoms.judging.export import check_carries
 

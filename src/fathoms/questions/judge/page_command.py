@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fathoms.judging.web.access import Address
     from fathoms.judging.web.server import PageOptions
 
-FLAGS = (  # without --web they mean nothing
+FLAGS = (  # these mean nothing without --web
     "host",
     "port",
     "token",
@@ -97,7 +97,7 @@ def check(args: Namespace) -> None:
 
 
 def _token(args: Namespace) -> str | None:
-    """What opens the page, if somebody chose it."""
+    """The token that opens the page, if somebody chose it."""
     from fathoms.base.errors import FathomsError
     from fathoms.judging.web.access import check_token, read_token
 
@@ -120,7 +120,7 @@ def _token(args: Namespace) -> str | None:
 
 
 def _check_files(args: Namespace) -> None:
-    """What is wrong with them shows before a session is begun."""
+    """Anything wrong with them shows before a session is begun."""
     from fathoms.base.files import check_writable
     from fathoms.judging.guidelines import read_guidelines
     from fathoms.judging.web.access import check_public_url, read_assessors
@@ -181,8 +181,8 @@ def serve(session: Session, sources: TextSources, args: Namespace) -> None:
 
 
 def _say(address: Address, links: Path | None) -> None:
-    """Not the talk that --quiet is about: without it there is no way in."""
-    if links is not None:  # where this is written to a log, links are not for whoever reads that
+    """--quiet does not silence this: without it there is no way in."""
+    if links is not None:  # if this goes to a log, its readers must not see the links
         print(f"fathoms: the links for assessors and for the organiser are in {links}", file=sys.stderr)
     else:
         people = [(name, address.url(name)) for name in address.people] or [("judge at", address.url())]
@@ -218,7 +218,7 @@ def _address(session: Session, args: Namespace) -> Address:
 
 
 def _shown(session: Session, args: Namespace) -> PageOptions:
-    """Grades and guidelines are kept in the session: judgments were made by them."""
+    """Grades and guidelines are kept in the session, since judgments were made by them."""
     from fathoms.judging.guidelines import GradeName, read_guidelines
     from fathoms.judging.web.server import PageOptions
 

@@ -43,7 +43,7 @@ class Source:
     thresholds: Floats
     relevant_from: float  # the least label, as it was given, that counts as relevant
     least_relevant: float  # the same as a grade
-    others: keys.Keys  # of labelled documents that are not judged, on judged topics
+    others: keys.Keys  # labelled documents of judged topics that are not judged
     given: Floats  # all its labels, in the order of its file, nan where there is none
 
 
@@ -125,8 +125,7 @@ def run_label_audit(
 
 
 def stated_weights(design: SamplingDesign | None, qrels: Qrels) -> Floats:
-    """For how many documents each judgment stands, by the design of the sample that they are; 1 where it was judged
-    whatever had been drawn."""
+    """How many documents each judgment stands for, by the design of the sample; 1 if it was not left to chance."""
     if design is None:
         raise FathomsError(
             "sampled: a file that lists strata or probabilities is needed; where all documents had the "
@@ -327,7 +326,7 @@ def agreement_figures(labelled: Labelled, relevant: Bools, positive: Bools, draw
 
 
 def order_figures(labelled: Labelled, relevant: Bools, draws: Ints) -> dict[str, Estimate]:
-    """Figures for which only the order of the labels counts; of scores, intervals are by groups of neighbours."""
+    """Figures for which only the order of the labels counts; for scores, intervals group neighbouring values."""
 
     def by_relevance(table: Floats) -> Floats:
         rows = [table[..., chosen, :].sum(axis=-2) for chosen in (~relevant, relevant)]
@@ -345,7 +344,7 @@ def order_figures(labelled: Labelled, relevant: Bools, draws: Ints) -> dict[str,
 
 
 def _in_first_places(qrels: Qrels, source: Source, labelled: Labelled, effects: RunEffects | None) -> Floats:
-    """The table of the documents in the runs' first places, or without runs of all."""
+    """The table of the documents in the runs' first places, or of all documents if there are no runs."""
     if effects is None or not len(effects.top):
         return labelled.total
     rows = effects.top

@@ -1,7 +1,7 @@
-"""Sources of labels beside each other: two models, or one and its own repetition, another prompt, last month's version.
+"""Sources of labels side by side: two models, or one and its own repetition, another prompt, last month's version.
 
-Over all documents that both label, judged or not. A source that is asked again and answers otherwise has drifted, or
-was never sure; how far two askings agree is as far as either may agree with people.
+All documents that both label count, judged or not. A source that answers differently when asked again has drifted, or
+was never sure; how far two askings agree is as far as either can agree with people.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Between:
     documents: int
     topics: int
     kappa: Estimate  # on what is relevant
-    changed: Estimate  # share of the documents called otherwise, relevant or not
-    shift: Estimate  # of the share called relevant: the other's less the one's
+    changed: Estimate  # share of the documents on which they differ, relevant or not
+    shift: Estimate  # of the shares called relevant: the other's less the first's
 
 
 @dataclass(frozen=True, eq=False)

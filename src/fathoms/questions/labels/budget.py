@@ -1,7 +1,7 @@
-"""How many human judgments are worth having beside labels.
+"""How many human judgments are worth having besides labels.
 
-Two questions. How well is the source's calibration known, that is, by how much too many or too few documents it calls
-relevant? And how many random human judgments of a run's documents does a score need, where all of them are labelled?
+Two questions. How well is the source's calibration known, that is, by how much it calls too many or too few documents
+relevant? And how many random human judgments of a run's documents does a score need, if all of them are labelled?
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Calibration:
     labelled: float  # share of the documents labelled relevant
     judged: float  # share judged relevant
     se: float  # standard error, with topics as a sample
-    topic_share: float  # of its variance, the part that more documents of the same topics would not lessen
+    topic_share: float  # the part of its variance that more documents of the same topics would not reduce
     to_halve: int | None  # further judgments on the same topics that would halve it; None: none would
 
     @property
     def error(self) -> float:
-        """By how much the labels' share is too great."""
+        """By how much the labels' share is too high."""
         return self.labelled - self.judged
 
 
@@ -39,8 +39,8 @@ class Budget:
     """Random human judgments for the share of relevant documents among `documents`, all of them labelled."""
 
     documents: int
-    with_labels_sd: float  # of a judgment about what its label lets one expect
-    without_sd: float  # of a judgment about the mean
+    with_labels_sd: float  # of a judgment around what its label predicts
+    without_sd: float  # of a judgment around the mean
     needed: dict[float, tuple[int, int]]  # by half width of the 95% interval: with labels, and without
 
     def to_halve(self, judged: int) -> int:
@@ -99,6 +99,6 @@ def budget(table: Floats, relevant: Bools, documents: int) -> Budget | None:
 
 
 def judgments(variance: float, half_width: float, documents: int) -> int:
-    """Random ones of so many documents, for a 95% interval of that half width."""
+    """Random judgments of that many documents, for a 95% interval of that half width."""
     needed = NORMAL**2 * variance / half_width**2
     return int(np.ceil(round(needed / (1 + needed / documents), 9)))

@@ -1,11 +1,11 @@
 """Does a run look as if the judge itself had ordered it?
 
 Labels reward a run that was reranked by their own source (Clarke and Dietz 2024, LLM-based relevance assessment still
-can't replace human relevance assessment). Such a run follows the labels also where people see no difference. So, among
+can't replace human relevance assessment). Such a run follows the labels even where people see no difference. So, among
 the documents of a topic that have the same human grade, labels are correlated with how high the run ranks them: the
-partial correlation of label and height given the grade. Honest runs have some of it too, more the better they are, for
-grades are coarse and labels tell good documents from very good ones. A run is suspected if it has more than its
-agreement with people explains, by the measure of the other runs.
+partial correlation of label and height given the grade. Honest runs have some of it too, more the better they are,
+since grades are coarse and labels tell good documents from very good ones. A run is suspected if it has more than its
+agreement with people explains, judged by the other runs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 from fathoms.base.arrays import row_sums
 from fathoms.evidence.evidence import Bools, Floats, Ints
 
-FEWEST_RUNS = 6  # to tell what is usual; with fewer nothing is said
-FEWEST_TOPICS = 5  # with enough documents of a run to say anything of it
+FEWEST_RUNS = 6  # it takes to tell what is usual; with fewer nothing is said
+FEWEST_TOPICS = 5  # with enough documents of a run to say anything about it
 FEWEST_FREE = 4  # documents of a topic beyond one for each grade that the run has there
 SUSPECT = 0.05  # chance that any run is suspected where none is circular
-LEAST_EXCESS = 0.25  # of correlation: a reranking by the judge has more of it, a system that happens to be like it less
-MOST_SUSPECTS = 1 / 3  # of the runs; were most of them circular, the honest ones would stand out
+LEAST_EXCESS = 0.25  # of correlation: a reranking by the judge has more, a system that happens to resemble it less
+MOST_SUSPECTS = 1 / 3  # of the runs; if most of them were circular, the honest ones would stand out
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ def _correlation(topic: Ints, x: Floats, y: Floats, n_topics: int) -> Floats:
 def followings(names: Sequence[str], partial: Floats, plain: Floats) -> list[Following]:
     """Who follows the labels more than people's grades explain; correlations are [run, topic].
 
-    Topics in which all runs follow the labels count for nobody: each topic's median over the runs is taken off. A run
-    is suspected if its excess is an outlier among the runs', and if it is one of the topics at large: a t test of its
-    excess topic by topic, corrected for the number of runs too. Else a run with few judged documents, whose
-    correlations are mostly noise, would be an outlier. Runs with few usable topics are left out of all this.
+    Topics in which all runs follow the labels count against nobody: each topic's median over the runs is subtracted. A
+    run is suspected if its excess is an outlier among the runs', and if it holds over topics at large: a t test of its
+    excess topic by topic, corrected for the number of runs too. Otherwise a run with few judged documents, whose
+    correlations are mostly noise, would be an outlier. Runs with few usable topics are left out altogether.
     """
     measured = [
         Following(name, _mean(c), _mean(g), None, None) for name, c, g in zip(names, partial, plain, strict=True)
@@ -106,7 +106,7 @@ def _mean(values: Floats) -> float | None:
 
 
 def _beyond_median(values: Floats) -> Floats:
-    """What each run has beyond the topic's median over the runs; nan where it has nothing."""
+    """Each run's excess over the topic's median over the runs; nan where it has no value."""
     beyond = np.full(values.shape, np.nan)
     some = ~np.isnan(values).all(axis=0)
     beyond[:, some] = values[:, some] - np.nanmedian(values[:, some], axis=0)
@@ -114,7 +114,7 @@ def _beyond_median(values: Floats) -> Floats:
 
 
 def _topic_chances(values: Floats) -> Floats:
-    """One-sided t tests: for each row the chance of a mean so far above 0 if its topics had none."""
+    """One-sided t tests: for each row the chance of a mean that far above 0 if its topics had none."""
     from scipy.special import stdtr
 
     n = (~np.isnan(values)).sum(axis=1)
@@ -157,10 +157,11 @@ def _slope(x: Floats, a: Floats) -> float:
 
 
 def _chance(values: Floats) -> Floats:
-    """For each value the chance that one of so many lies as far above the others; one degree is the slope's.
+    """For each value, the chance that the greatest of that many lies that far above the others; one degree of freedom
+    goes to the slope.
 
-    It is doubled: with steps one after another and few runs, a family would else be suspected in up to 10% of cases
-    and not in 5%, as trials with normal values showed.
+    It is doubled: with several steps and few runs, a family would otherwise be suspected in up to 10% of cases and not
+    in 5%, as trials with normal values showed.
     """
     from scipy.special import stdtr
 

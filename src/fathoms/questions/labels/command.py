@@ -80,7 +80,7 @@ def run(args: Namespace) -> int:
     exp = options.experiment(args)
     result = exp.labels(labels, **options.arguments(args, "labels"))
     if as_runs and not args.quiet:
-        output.say([f"fathoms: taken as runs, by their columns: {some(as_runs, 6)}"])
+        output.say([f"fathoms: taken as runs, going by their columns: {some(as_runs, 6)}"])
     if args.markdown is not None:
         output.put(output.with_provenance(result.markdown(), result, "markdown", args.markdown), args.markdown)
     if args.junit is not None:

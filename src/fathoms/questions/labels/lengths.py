@@ -1,4 +1,4 @@
-"""Does a judge agree with people on long texts as on short ones? By thirds of the documents."""
+"""Does a judge agree with people on long texts as well as on short ones? By thirds of the documents."""
 
 from __future__ import annotations
 

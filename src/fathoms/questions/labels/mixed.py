@@ -1,8 +1,8 @@
 """Does one file of judgments mix people and a model?
 
-Where a model judged what people had not, its grades are on documents of the runs that came later, and often on a scale
-of their own. So a grade is suspected that only some runs' documents have: were grades dealt out by chance, the chance
-that all documents of one grade were found by these runs alone would be next to none.
+If a model judged what people had not, its grades are on documents of the runs that came later, and often on a scale of
+their own. So a grade that only some runs' documents have is suspected: if grades were dealt out by chance, it would
+hardly ever happen that all documents of one grade were found by these runs alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fathoms.evidence.evidence import Bools, Ints
 
 FEWEST = 10  # documents of a grade
 CHANCE = 1e-6
-MOST_RUNS = 0.5  # of the runs, beyond which they are no kind of their own
+MOST_RUNS = 0.5  # of the runs; more than this are not a special kind
 DEPTH = 100  # ranks in which a run counts as having found a document
 
 

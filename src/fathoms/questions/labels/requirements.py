@@ -1,8 +1,9 @@
-"""May this judge be trusted? What is asked of a source of labels, and whether it is known to have it.
+"""May this judge be trusted? What is asked of a source of labels, and whether it is known to meet it.
 
-A requirement is met where the whole 95% interval over topics says so, and missed where the whole interval says the
-contrary. In between one cannot tell, for want of human judgments: an interval shrinks with the root of their number, so
-that to bring its end from where it is to the limit takes (distance of the end / distance of the limit)^2 as many.
+A requirement is met if the whole 95% interval over topics lies on the right side, and missed if all of it lies on the
+wrong side. In between there are too few human judgments to tell. An interval shrinks with the square root of their
+number, so bringing its end from where it is to the limit takes (distance of the end / distance of the limit)^2 times as
+many.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ class Requirement:
 
     source: str
     criterion: Criterion
-    measure: str  # of a bias, else empty
+    measure: str  # of a bias; otherwise empty
     limit: float
     value: float | None
     low: float | None
     high: float | None
     outcome: Outcome
     judged: int  # human judgments that it rests on
-    more: int | None = None  # human judgments that would probably tell; None: told, or nobody can say
+    more: int | None = None  # human judgments that would probably tell; None: already told, or nobody can say
     run: str = ""  # that looks most circular
 
 
@@ -105,7 +106,7 @@ def _more(n: int, value: float, low: float, high: float, least: float, most: flo
 
 
 def _circular(source: SourceAudit, followings: Sequence[Following], limit: float) -> Requirement:
-    """Whether some run follows the labels more than it may, and more than chance and the other runs explain."""
+    """Whether some run follows the labels more than allowed, and more than chance and the other runs explain."""
     tested = [following for following in followings if following.p is not None]
     most = max(tested, key=_excess, default=None)
     outcome: Outcome = "cannot tell"

@@ -32,7 +32,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, eq=False)
 class SourceAudit:
-    """What is found of one source of labels."""
+    """Everything found about one source of labels."""
 
     name: str
     file: str
@@ -60,7 +60,7 @@ class SourceAudit:
     with_text: int | None = None  # of the documents that have both, those that have a text
 
     def kappa_difference(self, other: SourceAudit) -> Estimate | None:
-        """By how much its kappa is above another's, with an interval over topics; None where their topics differ."""
+        """By how much its kappa is above another's, with an interval over topics; None if their topics differ."""
         mine, other_kappa = self.figures["kappa"].value, other.figures["kappa"].value
         if self.where != other.where or mine is None or other_kappa is None:
             return None

@@ -1,7 +1,7 @@
 """What an audit of labels says in words, the answer first.
 
 Intervals are over topics. Everything here compares labels with the human judgments there are; documents that nobody
-judged have no part in it, but for the line that counts them.
+judged play no part, except in the line that counts them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MOST_NAMED = 5
 
 
 def answers(result: LabelAudit) -> list[str]:
-    """What was asked of them; how far the labels agree with people; of several sources, which agrees best."""
+    """The outcome of what was asked; how far the labels agree with people; of several sources, which agrees best."""
     outcome = [headline(result)] if result.requirements else []
     return [*outcome, *(_closest(result) or [_how_far(source) for source in result.sources])]
 
 
 def headline(result: LabelAudit) -> str:
-    """The outcome of all that was asked."""
+    """The outcome of everything that was asked."""
     outcome = result.outcome
     decisive = [requirement for requirement in result.requirements if requirement.outcome == outcome]
     if outcome == "passes":
@@ -61,13 +61,13 @@ def sentence(requirement: Requirement) -> str:
 
 
 def remarks(result: LabelAudit) -> list[str]:
-    """What was held against what, then each source."""
+    """What was compared with what, then each source."""
     lines = [_given(result), *(line for source in result.sources for line in of_source(source))]
     return [*lines, *map(_between, result.between), *map(_odd, result.odd_grades)]
 
 
 def _between(pair: Between) -> str:
-    """Two sources beside each other."""
+    """Two sources side by side."""
     shift = pair.shift
     moved = ""
     if (
@@ -244,7 +244,7 @@ def _kinds_of_error(source: SourceAudit) -> str:
 
 
 def _unclear_bias(source: SourceAudit) -> str:
-    """What to say of grades that may be too high or too low; what is relevant may be clearer than grades are."""
+    """What to say about grades that may be too high or too low; relevance may be clearer than grades are."""
     known = source.calibration
     if known is not None and abs(known.error) > NORMAL * known.se > 0:
         few_or_many = "many" if known.error > 0 else "few"

@@ -24,7 +24,7 @@ EXAMPLES = (
 )
 MORE = """more examples:
   fathoms measures --format tsv -o measures.tsv"""
-WIDTH = 118  # of the page on one measure, where the terminal is not narrower
+WIDTH = 118  # of the page on one measure, unless the terminal is narrower
 COLUMNS = ("measure", "kind", "range", "ties", "estimate", "difference", "judging", "description")
 
 
@@ -109,7 +109,7 @@ def other_ranges(cls: type[Measure]) -> list[tuple[str, str]]:
 
 
 def details(cls: type[Measure]) -> list[tuple[str, str]]:
-    """Everything there is to know of a measure, as pairs of a fact and its value."""
+    """Everything there is to know about a measure, as pairs of a fact and its value."""
     import math
 
     from fathoms.measures.abilities import largest_value

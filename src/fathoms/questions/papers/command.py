@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fathoms.papers.exhibits import Study
 
 PAPERS = ("rm", "gain", "depth", "ties", "rtc", "estimates")
-TRIALS, FEW_TRIALS = 1000, 100  # of rtc alone, and where all papers are wanted
+TRIALS, FEW_TRIALS = 1000, 100  # those of rtc alone, and if all papers are wanted
 EXAMPLES = (
     (
         "the tables of Ravana and Moffat's paper, on this collection",
@@ -255,7 +255,7 @@ def run(args: Namespace) -> int:
     exp.needs_an_order(f"papers {args.paper}")
     if args.paper in ("ties", "rtc", "all"):
         exp.prepare()
-        exp.topic_notes()  # an error where judgments and runs have no topic in common
+        exp.topic_notes()  # an error if judgments and runs have no topic in common
     if args.paper == "all":
         return _run_all(args, exp, banded)
     return _put(args, _study(args, exp, collections), exp, collections)

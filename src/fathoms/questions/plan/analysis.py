@@ -79,7 +79,7 @@ def run_plan(
         topics += [_from_scores(aims, name, scores) for name, scores in _read(from_scores, measures, notes).items()]
     elif scored:
         if len(experiment.runs if experiment.systems is None else experiment.systems.names) < 2:
-            raise FathomsError("variance: one run shows nothing of differences; give at least two runs, or state it")
+            raise FathomsError("variance: one run shows nothing about differences; give at least two runs, or state it")
         scored_runs = score_runs(experiment, prepared, scores_only=True, own_topics=False, progress=progress)
         notes += scored_runs.notes
         for measure in prepared:
@@ -108,7 +108,7 @@ def run_plan(
         if depth is not None and plan.depth is None:
             deepest = plan.points[-1].depth
             notes.append(
-                f"{measure.name}: nothing is known of a pool of depth {depth:,}; that of the judgments is {deepest:,}"
+                f"{measure.name}: nothing is known about a pool of depth {depth:,}; the judgments' has {deepest:,}"
             )
         if likely:
             plan = with_likely(experiment, plan, level=level, confidence=confidence, progress=progress)
@@ -170,11 +170,13 @@ def _read(source: Any, measures: Any, notes: list[str]) -> dict[str, TopicScores
 
 def _why_no_depth(experiment: BaseExperiment, measure: Measure) -> str:
     if measure.range_is not in ("exact", "sound"):
-        return f"{measure.name} has no range of possible values, so nothing is said of its residual"
+        return f"{measure.name} has no range of possible values, so nothing can be said about its residual"
     if measure.based_on == "utility" and not experiment.has_runs:
         return f"{measure.name} reads to the end of a run; name a cut-off, such as {measure.name}@20, to plan its depth"
     if experiment.has_qrels and experiment.has_runs:
-        return f"nothing shows how deep the pool was, so nothing is said of the residual of {measure.name} by depth"
+        return (
+            f"nothing shows how deep the pool was, so nothing can be said about the residual of {measure.name} by depth"
+        )
     return (
         f"the residual of {measure.name} depends on how many relevant documents there are; give judgments and runs of "
         "a similar collection to plan its depth"

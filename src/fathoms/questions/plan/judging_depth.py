@@ -40,9 +40,9 @@ class DepthPoint:
 
     depth: int
     residual: float  # the mean over runs
-    largest: float | None = None  # and of the run that has most
+    largest: float | None = None  # and the run with the most
     judgments: int | None = None
-    new: int | None = None  # of these, documents that are not judged yet
+    new: int | None = None  # those among them that are not judged yet
     likely: float | None = None  # width of the likely interval of a mean score, the mean over runs
     likely_difference: float | None = None  # the same of the difference between two runs, over all pairs
     clear: float | None = None  # share of the pairs of runs of which it is clear who is ahead
@@ -92,7 +92,7 @@ def residual_of(measure: Measure, evidence: Evidence) -> float:
     for end in ("low", "high"):
         columns = [getattr(part, end) for part in parts]
         if any(column is None for column in columns):
-            raise FathomsError(f"{measure.name} has no range, so nothing can be said of its residual")
+            raise FathomsError(f"{measure.name} has no range, so nothing can be said about its residual")
         ends.append(aggregate(measure, np.concatenate(columns)) or 0.0)
     return ends[1] - ends[0]
 
@@ -104,7 +104,7 @@ Residuals = Callable[[Measure, Sequence[int]], Floats]  # to [run, depth]
 
 
 def imagined_residuals(measure: Measure, depths: Sequence[int]) -> Floats:
-    """Of one long ranking of which the first documents are judged and not relevant."""
+    """For one long ranking whose first documents are judged and not relevant."""
     n = LONGEST if measure.k is None else max(int(measure.k), 1)
     run = {str(i): float(-i) for i in range(n)}
     wanted = [min(depth, n) for depth in depths]
@@ -114,7 +114,7 @@ def imagined_residuals(measure: Measure, depths: Sequence[int]) -> Floats:
     alignment = experiment.alignment([measure], [], ranges=False)
     scores = measure.scores(experiment.align("run", alignment).evidence)
     if scores.low is None or scores.high is None:
-        raise FathomsError(f"{measure.name} has no range, so nothing can be said of its residual")
+        raise FathomsError(f"{measure.name} has no range, so nothing can be said about its residual")
     place = [experiment.qrels.index[name] for name in names]
     return (scores.high - scores.low)[None, place]
 
@@ -126,7 +126,7 @@ class Pools:
     experiment: BaseExperiment
     names: list[str]  # contributing runs
     deepest: int
-    unjudged: int = 0  # of the documents, those to be judged yet; they come last
+    unjudged: int = 0  # documents still to be judged; they come last
 
     def __post_init__(self) -> None:
         self.experiment.prepare()
@@ -144,13 +144,14 @@ class Pools:
         return np.array(experiment.map(of_run, self.names))
 
     def judgments(self, depth: int) -> tuple[int, int]:
-        """In a pool of that depth: all of them, and those that are not there yet."""
+        """Judgments in a pool of that depth: all of them, and those that do not exist yet."""
         inside = (self.depths <= depth) & self.judged
         return int(inside.sum()), int(inside[len(inside) - self.unjudged :].sum()) if self.unjudged else 0
 
 
 def as_if_judged(experiment: BaseExperiment, deepest: int) -> Pools:
-    """The pool of the runs as if it had been judged and nothing were relevant; what is judged is known from now."""
+    """The pool of the runs as if it had been judged and nothing were relevant; judged documents count as known from now
+    on."""
     options, names = experiment.options, experiment.contributing()
     runs = [experiment.run(name) for name in names]
     documents = pool_documents(runs, options.ties, options.used_precision, depth=deepest)
@@ -171,7 +172,10 @@ def as_if_judged(experiment: BaseExperiment, deepest: int) -> Pools:
     rows = [*judged, *((topic, document, 0.0) for topic, document, _ in documents)]
     if not rows:
         raise FathomsError("the runs have no documents to pool")
-    rows[0] = (*rows[0][:2], top)  # so that the greatest grade is that of the judgments; a weighted sum does not mind
+    rows[0] = (
+        *rows[0][:2],
+        top,
+    )  # so that the greatest grade is that of the judgments; a weighted sum does not depend on it
     topics = experiment.qrels.topics if experiment.has_qrels else list(dict.fromkeys(row[0] for row in rows))
     number = {topic: i for i, topic in enumerate(topics)}  # every judged topic counts
     imagined = Qrels(
@@ -187,7 +191,7 @@ def as_if_judged(experiment: BaseExperiment, deepest: int) -> Pools:
 
 
 class DepthPlanner:
-    """Plans depths for several measures; what the runs are needed for is done once for all of them."""
+    """Plans depths for several measures; the work on the runs is done once for all of them."""
 
     def __init__(
         self,
@@ -202,7 +206,7 @@ class DepthPlanner:
         self._pools: dict[Basis, Pools] = {}
 
     def basis(self, measure: Measure) -> Basis | None:
-        """What a measure's residuals are to be had from, None where there is nothing to have them from."""
+        """Where a measure's residuals can be taken from; None if from nowhere."""
         if measure.range_is not in ("exact", "sound"):
             return None
         weighted = isinstance(measure, Weighted)
@@ -311,7 +315,7 @@ class DepthPlanner:
         return residual <= self.epsilon + 1e-12
 
     def _cutoffs(self, measure: Measure, residuals: Residuals, depth: int) -> tuple[list[CutoffPoint], int | None]:
-        """Residuals at many cut-offs that a pool of this depth leaves; the greatest cut-off with little, or, where
+        """Residuals at many cut-offs that a pool of this depth leaves; the greatest cut-off with a small one, or, if
         what lies past it counts as unknown, the least."""
 
         def at(k: int) -> float:
@@ -372,7 +376,7 @@ def with_likely(
 
 
 def trimmed(plan: DepthPlan) -> DepthPlan:
-    """Without pools that are more than twice as deep as need be, and of which no more is known."""
+    """Without pools more than twice as deep as need be, unless more is known about them."""
     enough = plan.enough
     if enough is None:
         return plan

@@ -1,8 +1,8 @@
-"""What per-topic scores of some runs say about the topics another experiment will need.
+"""What per-topic scores of some runs say about how many topics another experiment will need.
 
 The variance of a difference is not the same for all pairs of runs: those that differ little vary little. Power is
-therefore worked out pair by pair, for pairs whose observed difference is like the one that is to be found, and
-averaged; one power for the mean variance of all pairs, as in Sakai's design, is too low on TREC-8.
+therefore worked out pair by pair, for pairs whose observed difference is like the one to be found, and averaged; one
+power for the mean variance of all pairs, as in Sakai's design, is too low on TREC-8.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from fathoms.evidence.evidence import Floats, Ints
 from fathoms.inference.topic_set_size import fewest, least, power_of_t_test
 
 LIKE = 2.0  # a pair is like a difference if its own is at least half and at most twice as large
-LEAST_PAIRS = 10  # where fewer are, others are taken too, the nearest ones
-MOST_PAIRS = 300  # of more, the nearest ones are taken
+LEAST_PAIRS = 10  # if there are fewer, others are taken too, the nearest ones
+MOST_PAIRS = 300  # if there are more, the nearest ones are taken
 DRAWS = 400  # resamples of the topics
 CELLS = 4_000_000  # differences resampled at a time
 BOOTSTRAPS = 400  # of the topics, for the uncertainty of a variance
@@ -41,7 +41,7 @@ class TopicScores:
 
     @cached_property
     def _pairs(self) -> tuple[Ints, Ints]:
-        """Pairs that differ, copies of one run apart."""
+        """Pairs that differ; copies of one run do not."""
         a, b = np.triu_indices(self.runs, 1)
         near = SAME * max(float(np.abs(self.scores).max()), 1e-300)
         spread = np.sqrt(np.maximum(self._variances(a, b), 0.0))
@@ -145,7 +145,7 @@ class TopicScores:
             )
             if abs(again - difference) <= 1e-3 * difference:
                 return again
-            difference = again if turn < 3 else (again + difference) / 2  # pairs that take turns would do so for ever
+            difference = again if turn < 3 else (again + difference) / 2  # pairs taking turns would go on forever
         return difference
 
     # -- resampling -------------------------------------------------------------------------------------------------

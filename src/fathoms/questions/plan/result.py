@@ -60,7 +60,7 @@ class RepetitionPoint:
 
 @dataclass(frozen=True)
 class TopicPlan:
-    """How many topics for one measure, or for a variance that somebody states."""
+    """How many topics for one measure, or for a variance that the user states."""
 
     measure: str  # "" where there is none
     difference: float

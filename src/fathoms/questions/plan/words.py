@@ -64,7 +64,7 @@ def _topics(n: int | None, plan: TopicPlan) -> str:
 
 
 def _percent(share: float) -> str:
-    """Of a power: 69%, 99.7%; never 100%, which it is not."""
+    """A power as text: 69%, 99.7%; never 100%, which it is not."""
     if share >= 0.9995:
         return "more than 99.9%"
     return f"{100 * share:.0f}%" if share < 0.995 else f"{100 * share:.1f}%"

@@ -34,7 +34,7 @@ FALLBACK = "interpolated"  # where the default has nothing to draw from
 
 
 def check_estimable(measure: Measure, methods: Sequence[str]) -> None:
-    """Refuse what a measure has no estimate by. The default draws what others need a range for."""
+    """Refuse a measure that has nothing to estimate by. The default draws grades; other methods need a range."""
     can = estimates(measure)
     if can == "none" and not (set(methods) == {DEFAULT} and drawable(measure)):
         if measure.needs_subtopics:
@@ -58,7 +58,7 @@ def estimate(
     constants: Constants | None = None,
     curves: Curves | None = None,
 ) -> tuple[Floats, Bools] | None:
-    """The estimate of a method of RM's or LMC-gain's, kept inside [low, high], and where it had to be moved there; None
+    """The estimate by a method of RM's or LMC-gain's, kept inside [low, high], and where it had to be moved there; None
     without a range."""
     if scores.low is None or scores.high is None:
         return None
@@ -83,7 +83,7 @@ def kept_inside(raw: Floats, scores: Scores) -> tuple[Floats, Bools] | None:
 
 
 class _Estimated(NamedTuple):
-    """What one method estimates one run's scores by one measure to be."""
+    """One method's estimates of one run's scores by one measure."""
 
     values: Floats  # by topic
     low: Floats | None = None  # None: a point without an interval

@@ -116,7 +116,7 @@ def _run_sampled(args: Namespace, exp: Experiment) -> int:
     if args.sampled == args.qrels:
         design = read_design(args.sampled)
         if design.qrels is None:
-            raise FathomsError(f"{args.sampled} has no grades, so it is a design and no judgments")
+            raise FathomsError(f"{args.sampled} has no grades, so it is a design and not judgments")
         exp = exp.with_qrels(design.qrels)
     result = exp.predict_sampled(design=args.sampled, **options.arguments(args, "predict_sampled"))
     output.present(result, args, lambda: _blocks(result), experiment=exp)

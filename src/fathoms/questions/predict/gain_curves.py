@@ -1,4 +1,4 @@
-"""Estimates from gains by rank (LMC-gain): curves fitted to the contributing runs, and what they say of a score."""
+"""Estimates from gains by rank (LMC-gain): curves fitted to the contributing runs, and the scores they predict."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class AtMost(Result):
 
     def _spread(self, measure: Measure, draws: Floats) -> tuple[Floats, Floats]:
         """Probability and standard deviation, [run, topic] with the mean last."""
-        if measure in self.drawn.moments:  # RTC: the normal distribution comes near
+        if measure in self.drawn.moments:  # RTC: the normal distribution is close
             expectation, sd = self.drawn.moments[measure]
             above = np.where(sd > 0, (self.x - expectation) / np.where(sd > 0, sd, 1.0), 0.0)
             return np.where(sd > 0, ndtr(above), expectation <= self.x), sd

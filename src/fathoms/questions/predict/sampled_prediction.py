@@ -1,4 +1,4 @@
-"""Scores and differences estimated from a sample of judgments, with intervals: rows as `predict` has them."""
+"""Scores and differences estimated from a sample of judgments, with intervals: rows as in `predict`."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class SampledScores:
     value: Floats  # [run, topic]
     influence: Floats  # [run, sampled document]: on the value of its topic
     on_all: Floats  # [run, sampled document]: on the sum over topics
-    below: Floats  # [run, topic]: how much too high, on average, for want of sampled documents
+    below: Floats  # [run, topic]: how much too high, on average, because documents are missing from the sample
     above: Floats  # and how much too low
     more: Floats  # [run, topic]: variance beside that of influences
-    own: Floats  # [run, topic]: error of what is predicted of R, which runs of a topic have together
+    own: Floats  # [run, topic]: error in the prediction of R, shared by the runs of a topic
     expected: Floats  # [topic, run, run]: variances and covariances to expect
     errors: Errors
 
@@ -112,14 +112,14 @@ class SampledScores:
         return value, value - half - least, value + half + most, better
 
     def _more(self, a: int, b: int | None = None) -> Floats:
-        """Variance beside that of influences, of each topic. Of a difference, `more` is at most that of both runs, and
-        errors that both have fall out."""
+        """Variance besides that of influences, of each topic. For a difference, `more` is at most that of both runs,
+        and errors that both share cancel."""
         if b is None:
             return self.more[a] + self.own[a] ** 2
         return self.more[a] + self.more[b] + (self.own[a] - self.own[b]) ** 2
 
     def _bias_of(self, a: int, b: int) -> tuple[Floats, Floats]:
-        """Runs are too high or too low together, for the same want of documents: what is left is the difference."""
+        """Runs are too high or too low together, for lack of the same documents: what remains is the difference."""
         down = np.maximum(self.below[a] - self.below[b], self.above[b] - self.above[a])
         up = np.maximum(self.above[a] - self.above[b], self.below[b] - self.below[a])
         return np.maximum(down, 0.0), np.maximum(up, 0.0)

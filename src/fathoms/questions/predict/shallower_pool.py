@@ -1,4 +1,4 @@
-"""Estimates from a shallower pool, beside what the whole pool then said: a check that any collection allows."""
+"""Estimates from a shallower pool, against what the whole pool then said: a check that any collection allows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ShallowerPool:
 
 
 def shallower_pool(experiment: BaseExperiment, measures: Sequence[Measure], depth: int) -> ShallowerPool | None:
-    """None where no pool can be told, or a pool of that depth has no relevant document."""
+    """None if no pool can be told, or a pool of that depth has no relevant document."""
     pool = experiment.pool_assumed()
     if not pool.known or depth < 1:
         return None

@@ -25,7 +25,7 @@ def run_tune(args: Namespace, exp: Experiment) -> int:
 
 
 def check_flags(args: Namespace) -> None:
-    """Refuse what has no part in tuning, rather than leave it unused."""
+    """Refuse flags that play no part in tuning, rather than ignore them."""
     from fathoms.base.errors import FathomsError
 
     tunable = PREDICTORS[1:]

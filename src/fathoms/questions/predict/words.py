@@ -1,5 +1,5 @@
-"""What `fathoms predict` says in words: what further judging is expected to change, how sure that is, and of what it
-says nothing."""
+"""What `fathoms predict` says in words: what further judging is expected to change, how sure that is, and what it
+leaves open."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def at_most_sentences(result: AtMost) -> list[str]:
 
 
 def remarks(result: Prediction) -> list[str]:
-    """What to know of the estimates: of what, how they were checked, and of what they say nothing."""
+    """What to know about the estimates: what they are of, how they were checked, and what they leave open."""
     lines = [_trusted(measure, checks, result.checks_depth) for measure, checks in result.checks.items()]
     each = result.estimates // max(1, len(result.clipped))
     moved = [f"{count:,} by {method}" for method, count in result.clipped.items() if count]

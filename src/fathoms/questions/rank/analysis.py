@@ -47,7 +47,9 @@ COLUMNS = (
     *("own_rank_low", "own_rank_high"),
 )
 
-DRAWN = 3_000_000  # documents in all runs up to which likely ranks are drawn unless told otherwise: a few seconds
+DRAWN = (
+    3_000_000  # documents in all runs up to which likely ranks are drawn unless the user says otherwise: a few seconds
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Standing:
     own_rank_low: int  # over topics, this run alone
     own_rank_high: int
     group: str = ""  # letters, shared with the runs that topics do not tell apart from it
-    rank_low: int | None = None  # over judging and ties: what is proved
+    rank_low: int | None = None  # over judging and ties: proved
     rank_high: int | None = None
     estimate: float | None = None
     likely_rank: int | None = None
@@ -76,7 +78,7 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class Ranking(Result):
-    """All runs by each measure, best first, and how that was found out."""
+    """All runs by each measure, best first, and how the ranks were found."""
 
     words_module: ClassVar = "fathoms.questions.rank.words"
     columns: ClassVar = COLUMNS
@@ -165,8 +167,8 @@ def run_ranking(
 def ranking_of(
     seen: Observed, of_pairs: PairRanges, estimates: Estimates | None, alpha: float, level: float
 ) -> Ranking:
-    """The order of runs that were looked at, with the possible ranks that the ranges of all pairs leave, and
-    the likely ranks that estimates give."""
+    """The order of runs that were looked at, with the possible ranks that the ranges of all pairs allow, and the likely
+    ranks from the estimates."""
     names, options, measures, universe = seen.names, seen.experiment.options, seen.measures, seen.universe
     ranges, bounds = of_pairs
     qrels, notes = seen.experiment.qrels, seen.notes
@@ -226,8 +228,8 @@ def _ranking_of_systems(
 
 
 def possible_ranks(ranges: Ranges, of_pairs: DifferenceRanges, means: Floats) -> tuple[Ints, Ints]:
-    """The first and the last rank that the ranges of all pairs leave to each run: behind all that are proved to be
-    ahead of it, and before all that are proved never to be."""
+    """The first and the last rank that the ranges of all pairs allow each run: behind all that are proved to be ahead
+    of it, and before all that are proved never to be."""
     n, a, b = len(means), ranges.a, ranges.b
     front, back = np.where(means[a] > means[b], a, b), np.where(means[a] > means[b], b, a)
     above, not_below = np.zeros((n, n), dtype=bool), np.zeros((n, n), dtype=bool)
@@ -235,7 +237,7 @@ def possible_ranks(ranges: Ranges, of_pairs: DifferenceRanges, means: Floats) ->
     not_below[front, back] = of_pairs.least >= -SAME
     first = ranges.documents.place[:, :, 0]
     equal = np.flatnonzero(np.abs(means[front] - means[back]) <= SAME)
-    for i in equal[(first[front[equal]] == first[back[equal]]).all(axis=1)].tolist():  # others are no copies
+    for i in equal[(first[front[equal]] == first[back[equal]]).all(axis=1)].tolist():  # the others are not copies
         if ranges.documents.alike(int(front[i]), int(back[i])):
             not_below[front[i], back[i]] = not_below[back[i], front[i]] = True
     return 1 + above.sum(axis=0), n - not_below.sum(axis=1)

@@ -56,6 +56,7 @@ def run(args: Namespace) -> int:
         args.format = "html"
     options.check_different(args.runs, "give each run once")
     exp = options.experiment(args)
+    exp.spares_memory = True
     result = exp.rank(**options.arguments(args, "rank"))
     if picture:
         output.save_chart(result.chart(), args.output)

@@ -1,4 +1,4 @@
-"""Systems of which there are several runs: what their ranks over topics and repetitions are made of."""
+"""Systems with several runs each: what their ranks over topics and repetitions are made of."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def ranked_systems(
     notes: list[str],
     progress: Callable[[str], None],
 ) -> Iterator[RankedSystems]:
-    """Confidence sets of all systems at once come from the pairs that are told apart (Holm), and those of each alone
-    from resamples of topics and runs."""
+    """Confidence sets of all systems at once come from the pairs that are told apart (Holm); those of each system alone
+    come from resamples of topics and runs."""
     if len(systems.names) < 2:
         raise FathomsError(f"replicates: all runs are of one system, {systems.names[0]}; a ranking needs at least two")
     values, _, of_runs = repeated_scores(experiment, without_pair(measures), progress)

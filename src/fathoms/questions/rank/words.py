@@ -132,7 +132,7 @@ def about(result: Ranking) -> list[str]:
 
 
 def ranks_over(result: Ranking) -> list[str]:
-    """What possible ranks are over, if there are any, and what those over topics mean where they hold all at once."""
+    """What possible ranks are over, if there are any, and what those over topics mean when they hold all at once."""
     sets = (
         f"Ranks over topics: with {_confidence(result)}, every run's rank over all topics of this kind lies in its "
         "interval."

@@ -1,1 +1,1 @@
-"""All of it on one page: the command; `reporting` makes the page."""
+"""Everything on one page: the command; `reporting` makes the page."""

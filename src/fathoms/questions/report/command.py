@@ -40,6 +40,7 @@ def run(args: Namespace) -> int:
     from fathoms.cli import output
 
     exp = options.experiment(args)
+    exp.spares_memory = True
     question = options.arguments(args, "report")
     report = exp.report(args.output, **question, command=command_line(args))
     output.warn([*report.notes, *exp.notes], args)

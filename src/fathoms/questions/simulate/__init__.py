@@ -1,1 +1,1 @@
-"""A collection of which the truth is known: the command; `data.simulate` makes it."""
+"""A collection whose truth is known: the command; `data.simulate` makes it."""

@@ -37,7 +37,7 @@ def run_tie_analysis(
 ) -> TieReport:
     """Look at each run on its own, a few at a time; `depth` defaults to the deepest cut-off, or 10.
 
-    The rule to compare others with is trec_eval's, whatever the experiment's is.
+    Other rules are compared with trec_eval's, whatever the experiment's is.
     """
     measures, qrels, options = list(measures), experiment.qrels, experiment.options
     if depth is None:
@@ -45,7 +45,7 @@ def run_tie_analysis(
     experiment.prepare()
     notes = list(qrels.notes)
     align = replace(experiment.alignment(measures, notes), ties="trec")
-    in_order = options.ties == "trec"  # that of the experiment, whose evidence and scores then do
+    in_order = options.ties == "trec"  # the experiment's own rule, whose evidence and scores can be reused
 
     def analysed(name: str) -> tuple[Anomalies, dict[Measure, dict[str, float]], Aligned, list[str]]:
         ranked = experiment.reranked(experiment.ranked(name), "trec")
@@ -54,7 +54,7 @@ def run_tie_analysis(
         known = experiment.known_scores(name, measures) if in_order else None
         scores = known or score_all(aligned.evidence, measures, "trec")
         means = means_of(ranked, align, aligned.evidence, scores)
-        without = replace(aligned, evidence=aligned.evidence.select([]))  # the names are all that is still needed
+        without = replace(aligned, evidence=aligned.evidence.select([]))  # only the names are still needed
         return run_anomalies, means, without, ranked.run.notes
 
     results = experiment.map(analysed, progress=progress)
@@ -83,7 +83,7 @@ def fix_runs(
 ) -> list[Path]:
     """Write each run as `folder/<name>.run` in the policy's order, with ranks and scores that leave no choice.
 
-    No file that a run was read from, or that `keep` names, is written on.
+    A file that a run was read from, or that `keep` names, is never overwritten.
     """
     choices.an_order(ties, "ties --fix")
     check_folder(folder)

@@ -27,7 +27,7 @@ from fathoms.evidence.order import (
 
 @dataclass(frozen=True)
 class Anomalies:
-    """What a run's scores and ranks leave open or say against each other, counted over all of its documents."""
+    """What a run's scores and ranks leave open or contradict, counted over all of its documents."""
 
     run: str
     topics: int
@@ -36,7 +36,7 @@ class Anomalies:
     tied_topics: int
     tied_float32: int  # the same for scores as trec_eval 9 reads them
     tied_above: int  # tied documents among the first `depth` of their topic
-    across: int  # topics in which a group of tied documents goes across place `depth`
+    across: int  # topics in which a group of tied documents extends across place `depth`
     risen: int  # lines with a greater score than the line above ("254 instances")
     risen_topics: int
     exponents: int | None  # of the documents out of order, those where an exponent was overlooked; None: no text
@@ -44,7 +44,7 @@ class Anomalies:
     contradicted_topics: int
     out_of_rank_order: int  # lines with a lower rank than the line above ("7.3% of the documents")
     out_of_rank_order_topics: int
-    rank_ties: int  # documents with a rank that their topic had already
+    rank_ties: int  # documents with a rank that their topic already had
     upside_down: bool  # scores rise with rank nearly everywhere
 
 
@@ -83,9 +83,9 @@ def _different(numbers: NDArray[np.int32]) -> int:
 def overlooked_exponents(run: Run, rises: Rows) -> int | None:
     """Documents that stand where their score would belong had it no exponent: `-7.763e-05` after `-1.37`.
 
-    Our reading of the paper's example. Counted is a score written with an exponent if, in the order of the file, some
-    score above it is less or some below it greater; and if, with every exponent of the topic left out, none is. A run
-    keeps numbers only, so the file is read once more, and only where scores rise. None where there is no text to read.
+    Our reading of the paper's example. A score written with an exponent counts if, in the order of the file, some score
+    above it is less or some below it greater, and if none is with every exponent of the topic left out. A run keeps
+    numbers only, so the file is read once more, and only if scores rise. None if there is no text to read.
     """
     if not len(rises):
         return 0

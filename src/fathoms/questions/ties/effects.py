@@ -38,8 +38,8 @@ WORDS = ("run", "run_a", "run_b", "measure", "verdict")
 class Means:
     """One measure's means over topics: an array over the runs for each of COLUMNS, nan where there is no value.
 
-    The orders of two runs have nothing to do with each other, so a difference ranges from one's pessimistic to the
-    other's optimistic mean, and both ends are reached.
+    The orders of two runs are independent, so a difference ranges from one's pessimistic to the other's optimistic
+    mean, and both ends are reached.
     """
 
     columns: dict[str, Floats]
@@ -76,7 +76,7 @@ class Means:
     def extreme_places(self) -> tuple[Ints, Ints]:
         """The best and the worst place each run could take, every run's tied documents in some order."""
         low, high = self.columns["pessimistic"], self.columns["optimistic"]
-        # For its worst place all others that could be ahead are; itself, whose best is ahead of its worst, is not.
+        # At its worst place all others that could be ahead are; a run does not count its own best order.
         return _ahead(low, high) + 1, _ahead(high, low) - (high > low + ROUNDING) + 1
 
 
@@ -240,7 +240,7 @@ def _other_orders(ranked: Ranked, align: Alignment, evidence: Evidence) -> dict[
 
 
 def _reordered(measure: Measure, evidence: Evidence, other: Evidence, score: Floats | None) -> Floats | None:
-    """Scores in another order, computed only for the topics in which it is another."""
+    """Scores in another order, computed only for the topics whose order differs."""
     rows = np.flatnonzero((evidence.codes != other.codes).any(axis=1))
     if score is None or not len(rows):
         return score

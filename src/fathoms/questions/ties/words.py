@@ -1,4 +1,4 @@
-"""What `fathoms ties` says in words, first of the files and then of each measure."""
+"""What `fathoms ties` says in words, first about the files and then about each measure."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def answers(report: TieReport) -> list[str]:
-    """By each measure: does it depend on the tie-breaking rule which run is ahead? Measures of which the same is to be
-    said share a sentence."""
+    """By each measure: does it depend on the tie-breaking rule which run is ahead? Measures with the same answer share
+    a sentence."""
     by_measure: dict[str, list[str]] = {}
     for measure in report.measures:
         by_measure.setdefault(_depends(report, measure), []).append(measure.name)
@@ -26,7 +26,7 @@ def answers(report: TieReport) -> list[str]:
 
 
 def remarks(report: TieReport) -> list[str]:
-    """What is odd about the files, then how far scores and ranks of each measure could move."""
+    """What is odd about the files, then how far scores and ranks could move by each measure."""
     moved = [measure for measure in report.measures if _moves(report, measure)]
     return [*of_files(report), *(of_measure(report, measure, agreement=False) for measure in moved)]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fathoms.data.qrels import Qrels
     from fathoms.data.runs import Run
     from fathoms.evidence.align import Aligned
-    from fathoms.measures.trec_eval import Column
+    from fathoms.questions.trec_eval.columns import Column
 
 EXAMPLES = (
     ("what trec_eval prints, in its own layout", "fathoms trec_eval qrels.txt bm25.run"),
@@ -118,7 +118,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    from fathoms.measures.trec_eval import columns_of, values_of
+    from fathoms.questions.trec_eval.columns import columns_of, values_of
 
     for name, (accepted, message) in WANTS.items():
         if getattr(args, name) != accepted:
@@ -170,7 +170,7 @@ def run(args: Namespace) -> int:
         sys.stdout.write(_by_topic(evidence.topics, columns, values))
     if not args.nosummary:
         sys.stdout.write(_summary(qrels, columns, values, _runid(args.run, ranked), args.complete))
-    sys.stdout.flush()  # here, where somebody hears of what goes wrong
+    sys.stdout.flush()  # here, where errors are reported
     return 0
 
 
@@ -200,7 +200,7 @@ def _topic_notes(aligned: Aligned, qrels: Qrels, complete: bool) -> list[str]:
 
 
 def _runid(path: str, run: Run) -> str:
-    """The last line's tag, up to a blank; the first line's where the file does not end in a line of a run."""
+    """The last line's tag, up to a blank; the first line's if the file does not end in a line of a run."""
     if os.path.isfile(path):
         with open(path, "rb") as file:
             file.seek(max(0, os.path.getsize(path) - TAIL))
@@ -221,7 +221,7 @@ def _by_topic(topics: list[str], columns: list[Column], values: list[NDArray[Any
 
 
 def _summary(qrels: Qrels, columns: list[Column], values: list[NDArray[Any]], runid: str, complete: bool) -> str:
-    from fathoms.measures.trec_eval import over_topics
+    from fathoms.questions.trec_eval.columns import over_topics
 
     lines = []
     for column, of_topics in zip(columns, values, strict=True):
