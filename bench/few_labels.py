@@ -53,8 +53,8 @@ of it.
 
 A case is twelve runs of a collection, a part of its judgments, and the scores under all of them. There are {cases}.
 Of dl20-passage these are topics and runs on which nothing was chosen; nothing was chosen on TREC-8 and TREC-COVID
-either. First the bias of runs' means, with its standard error over cases, then root mean square errors (RMSE): of the default
-estimate; of the score as judged (plain); of RM's interpolated predictor; of labels taken as judgments; and of
+either. First the bias of runs' means, with its standard error over cases, then root mean square errors (RMSE): of the
+default estimate; of the score as judged (plain); of RM's interpolated predictor; of labels taken as judgments; and of
 `assisted` estimates from the same sample, for the measures that have them. Then RMSE of differences of two runs: of the
 default, plain, and of labels. Then for means, differences and topics that can still change: how many per cent of 95%
 intervals cover, their mean width over the best constant width, which covers 95% of these very cases, and their interval
