@@ -44,7 +44,7 @@ POOLS = (2, 5, 10)
 SOURCES = ("umbrela-gpt4", "exam-graded", "binary-gpt4o", "binary-llama32")
 NEAR, LEVEL = 1e-6, 0.95
 N_RUNS = 12
-CASES = {"dl20": 10, "trec8": 4, "covid": 4, "simulated": 6}
+CASES = {"dl20": 6, "trec8": 3, "covid": 3, "simulated": 4}
 FROM_SAMPLE = ("P@10", "nDCG@10", "nDCG@20", "RBP(p=0.8)", "AP", "nDCG", "R@100")  # which `assisted` estimates take
 HEAD = """# Few human judgments, many labels: results
 
@@ -136,6 +136,7 @@ METHODS = ("default", "plain", "interpolated", "labels", "assisted")
 OF_DIFFERENCES = ("default", "plain", "labels")
 KINDS = ("means", "differences", "topics")
 COLUMNS = (
+    "cases",
     *METHODS,
     *(f"differences {method}" for method in OF_DIFFERENCES),
     *(f"{kind} {fact}" for kind in KINDS for fact in ("%", "width", "score")),
@@ -145,7 +146,7 @@ COLUMNS = (
 def cells(facts: Mapping[str, float]) -> list[str]:
     shown = []
     for column in COLUMNS:
-        digits = 0 if column.endswith("%") else 2 if column.endswith(("width", "score")) else 3
+        digits = 0 if column.endswith(("%", "cases")) else 2 if column.endswith(("width", "score")) else 3
         shown.append(f"{facts[column]:.{digits}f}" if column in facts else "")
     return shown
 
