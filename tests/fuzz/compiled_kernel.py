@@ -150,6 +150,8 @@ def try_garbage(draw: random.Random) -> None:
         lambda: compiled.index_judgments(arrays[0], arrays[1], topics),
         lambda: compiled.cut_ids(arrays[3], arrays[0]),
         lambda: compiled.document_keys(arrays[3], draw.choice([words, 0, -1, 1 << 60]), arrays[1]),
+        lambda: compiled.number_documents(odd_words, *(arrays[draw.choice([0, 1, 2, 3, 4, 13])] for _ in range(5))),
+        lambda: compiled.number_documents(words, arrays[1], arrays[13], arrays[3], bytearray(8 * n), bytearray(8 * n)),
         lambda: compiled.count_distinct([arrays[1], arrays[4]], garbage(draw, draw.choice([32, 31, 16]))),
         lambda: compiled.place_sums(
             draw.randint(-1, 3),
@@ -160,6 +162,19 @@ def try_garbage(draw: random.Random) -> None:
             draw.choice([1, topics, 0, -1, 1 << 62]),
             draw.choice([1, 2, 0, -1, 1 << 62]),
             *(arrays[draw.choice([0, 1, 4, 13, 14])] for _ in range(3)),
+        ),
+        lambda: compiled.score_dict(
+            {"1": dict.fromkeys(("a", "b", draw.choice(["", "c", "é", "\ud800"])), draw.choice([1.0, 2, "x", -1e300]))},
+            (dict,),
+            (),
+            {"1": draw.choice([0, 0, 1, -1, "x"])},
+            [draw.choice([{"a": draw.choice([0, 1, 2, -1, 1 << 70, "x"])}, {}, 7])],
+            flags[0],
+            garbage(draw, 8),
+            draw.choice([b"\1\0\0\0\0\0\0\0", b"\7\0\0\0\0\0\0\0", garbage(draw, 8)]),
+            *(garbage(draw, draw.choice([8, 16, 24, 32])) for _ in range(2)),
+            garbage(draw, 8),
+            bytearray(8),
         ),
         lambda: compiled.draw_levels(
             *(draw.choice([1, topics, 0, -1, 1 << 62]) for _ in range(2)),
