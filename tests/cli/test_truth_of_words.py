@@ -714,7 +714,8 @@ def check_pair(
 
 
 def target_depth(w: World, plain: str, runs: Sequence[str] | None = None) -> int:
-    """How deep the judging goes that estimates are about: as deep as the pool and as the measure reads, or 100."""
+    """How deep the judging goes that estimates are about: as deep as the pool and as the measure reads, or 100; for an
+    ideal ranking that is cut off no more times the pool's depth than that is the shallowest level of the backtests."""
     names = list(runs or w.names)
     exp = fm.Experiment(w.grades, {name: w.runs[name] for name in names}, ties=w.ties, workers=1)  # type: ignore[arg-type]
     pool = exp.pool_assumed()
@@ -724,6 +725,9 @@ def target_depth(w: World, plain: str, runs: Sequence[str] | None = None) -> int
         read = next(i for i, sum_ in enumerate(weight, 1) if sum_ >= 0.99 * weight[-1])
     elif plain.startswith(("P@", "ERR@", "SDCG@", "Success@")):
         read = int(plain.partition("@")[2])
+    elif plain.startswith("nDCG@") and pool.known:
+        cutoff = int(plain.partition("@")[2])
+        read = max(cutoff, min(100, pool.depth**2 // max(1, round(pool.depth / 4))))
     longest = max(len(docs) for name in names for t, docs in w.ordered(name).items() if t in w.grades)
     return min(max(read, pool.depth if pool.known else 0), longest)
 
