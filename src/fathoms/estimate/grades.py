@@ -72,7 +72,9 @@ class GradeModel:
         sloped, shifts = features[:, list(self.documents.sloped)], []
         for fit in self.fits:
             along = features - np.einsum("nj,njp->np", sloped, fit.coupling[topic])
-            wider = np.sqrt(1 + np.pi / 8 * ((along @ fit.shared) * along).sum(axis=1))
+            variance = ((along @ fit.shared) * along).sum(axis=1)
+            variance += np.einsum("nj,njk,nk->n", sloped, fit.own[topic], sloped)
+            wider = np.sqrt(1 + np.pi / 8 * variance)
             shifts.append((wider - 1) * _logits(features, topic, fit, self.documents.sloped))
         return np.stack(shifts)
 
@@ -92,8 +94,10 @@ class GradeSampler:
         features, topic = documents
         slopes = list(self.model.documents.sloped)
         logits = [
-            coefficients @ features.T + np.einsum("dnq,nq->dn", effects[:, topic], features[:, slopes])
-            for coefficients, effects in self.samples
+            coefficients @ features.T + np.einsum("dnq,nq->dn", effects[:, topic], features[:, slopes]) + sharper
+            for (coefficients, effects), sharper in zip(
+                self.samples, self.model.sharpening(features, topic), strict=True
+            )
         ]
         return np.cumprod(expit(np.stack(logits)), axis=0)
 
