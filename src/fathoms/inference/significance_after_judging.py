@@ -25,7 +25,7 @@ from fathoms.inference.significance import (
     tukey_statistics,
 )
 
-CELLS = 1 << 22  # of the blocks [draw, pair] worked on at a time
+CELLS = 1 << 19  # of the blocks [draw, pair] worked on at a time
 
 
 @dataclass(frozen=True, eq=False)
