@@ -623,6 +623,173 @@ done:
     return answer;
 }
 
+#define UNJUDGED 1 /* the code of a document without a judgment */
+
+/* -- scores of a dict ------------------------------------------------------------------------------------------ */
+
+enum { RUNNING, GREATEST, STOPPING, WEIGHTED };
+
+typedef struct {
+    double score;
+    const uint8_t *text; /* of a str that the dict holds */
+    size_t length;
+    Py_ssize_t code;
+} Placed;
+
+/* By falling score, ties by falling text, as trec_eval has them. */
+static int before(const void *left, const void *right)
+{
+    const Placed *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    int order = memcmp(b->text, a->text, a->length < b->length ? a->length : b->length);
+    return order ? order : (a->length < b->length) - (a->length > b->length);
+}
+
+/* A measure's sum over the places of one topic. */
+static double sum_of_places(const Placed *placed, Py_ssize_t n, int64_t kind, const double *weight, const double *worth)
+{
+    double total = 0.0, state = kind == STOPPING ? 1.0 : 0.0;
+    for (Py_ssize_t t = 0; t < n; t++) {
+        double value = worth[placed[t].code];
+        if (value == 0.0)
+            continue;
+        if (kind == WEIGHTED)
+            total += weight[t] * value;
+        else if (kind == GREATEST)
+            total = weight[t] * value > total ? weight[t] * value : total;
+        else if (kind == RUNNING) {
+            state += value;
+            total += value * state * weight[t];
+        } else {
+            total += state * value * weight[t];
+            state *= 1.0 - value;
+        }
+    }
+    return total;
+}
+
+typedef struct {
+    Py_ssize_t n_measures, n_topics, n_codes, depth;
+    const int64_t *kind, *cut;             /* [measure] */
+    const double *weight, *worth, *divisor; /* [measure, rank], [measure, code], [measure, topic] */
+    double *score;                         /* [measure, topic] */
+} Plan;
+
+/* One topic's ranking, scored by all measures; 0 where it is not plain. */
+static int score_ranking(const Plan *plan, PyObject *ranking, PyObject *judged, Py_ssize_t topic, int single,
+                         PyObject *number_types, Placed *placed)
+{
+    PyObject *id, *value;
+    Py_ssize_t place = 0, n = 0;
+    while (PyDict_Next(ranking, &place, &id, &value)) {
+        Placed *here = &placed[n++];
+        here->text = id_text(id, &here->length);
+        if (here->text == NULL || !number_of(value, number_types, &here->score) || here->score != here->score)
+            return 0;
+        if (single)
+            here->score = (double)(float)here->score;
+        PyObject *code = PyDict_GetItemWithError(judged, id);
+        here->code = code == NULL ? UNJUDGED : PyLong_AsSsize_t(code);
+        if (here->length > MOST_ID || here->code < 0 || here->code >= plan->n_codes || PyErr_Occurred()) {
+            PyErr_Clear();
+            return 0;
+        }
+    }
+    qsort(placed, (size_t)n, sizeof *placed, before);
+    for (Py_ssize_t i = 0; i < plan->n_measures; i++) {
+        Py_ssize_t read = plan->cut[i] < n ? plan->cut[i] : n;
+        double sum = sum_of_places(placed, read, plan->kind[i], plan->weight + i * plan->depth,
+                                   plan->worth + i * plan->n_codes);
+        double divisor = plan->divisor[i * plan->n_topics + topic];
+        plan->score[i * plan->n_topics + topic] = divisor > 0 ? sum / divisor : 0.0;
+    }
+    return 1;
+}
+
+/* How many topics of a dict {topic: {document: number}} are judged; None where it is not plain, or deeper than the
+ * weights. `topics` says which row each topic has, and the judgments of each row are a dict {document: code}. */
+static PyObject *score_dict(PyObject *module, PyObject *args)
+{
+    Plan plan;
+    PyObject *data, *dict_types, *number_types, *topics, *judgments;
+    Py_buffer kind, cut, weight, worth, divisor, score;
+    int single;
+    if (!PyArg_ParseTuple(args, "OO!O!O!O!py*y*y*y*y*w*", &data, &PyTuple_Type, &dict_types, &PyTuple_Type,
+                          &number_types, &PyDict_Type, &topics, &PyList_Type, &judgments, &single, &kind, &cut,
+                          &weight, &worth, &divisor, &score))
+        return NULL;
+    PyObject *answer = NULL, *topic, *ranking;
+    Placed *placed = NULL;
+    Py_ssize_t place = 0, longest = 0, n_answered = 0;
+    plan.n_measures = kind.len / 8;
+    plan.n_topics = PyList_Size(judgments);
+    plan.depth = plan.n_measures ? weight.len / 8 / plan.n_measures : 0;
+    plan.n_codes = plan.n_measures ? worth.len / 8 / plan.n_measures : 0;
+    if (!has_size(&kind, plan.n_measures, 8) || !has_size(&cut, plan.n_measures, 8) ||
+        !has_size(&weight, plan.n_measures, 8 * plan.depth) || !has_size(&worth, plan.n_measures, 8 * plan.n_codes) ||
+        !has_size(&divisor, plan.n_measures, 8 * plan.n_topics) ||
+        !has_size(&score, plan.n_measures, 8 * plan.n_topics))
+        goto done;
+    plan.kind = kind.buf;
+    plan.cut = cut.buf;
+    for (Py_ssize_t i = 0; i < plan.n_measures; i++)
+        if (plan.cut[i] < 0) {
+            PyErr_SetString(PyExc_ValueError, "a measure that reads no places");
+            goto done;
+        }
+    plan.weight = weight.buf;
+    plan.worth = worth.buf;
+    plan.divisor = divisor.buf;
+    plan.score = score.buf;
+    memset(plan.score, 0, (size_t)score.len);
+    if (!is_one_of((PyObject *)Py_TYPE(data), dict_types))
+        goto irregular;
+    while (PyDict_Next(data, &place, &topic, &ranking)) {
+        if (!is_one_of((PyObject *)Py_TYPE(ranking), dict_types))
+            goto irregular;
+        longest = PyDict_Size(ranking) > longest ? PyDict_Size(ranking) : longest;
+    }
+    placed = allocated((size_t)longest, sizeof *placed);
+    if (placed == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    if (longest > plan.depth)
+        goto irregular;
+    place = 0;
+    while (PyDict_Next(data, &place, &topic, &ranking)) {
+        size_t length;
+        if (id_text(topic, &length) == NULL || length > MOST_ID)
+            goto irregular;
+        PyObject *row = PyDict_GetItemWithError(topics, topic);
+        if (row == NULL || PyDict_Size(ranking) == 0)
+            continue;
+        Py_ssize_t at = PyLong_AsSsize_t(row);
+        PyObject *judged = at < 0 ? NULL : PyList_GetItem(judgments, at);
+        if (judged == NULL || !PyDict_CheckExact(judged))
+            goto irregular;
+        if (!score_ranking(&plan, ranking, judged, at, single, number_types, placed))
+            goto irregular;
+        n_answered++;
+    }
+    answer = PyLong_FromSsize_t(n_answered);
+    goto done;
+
+irregular:
+    PyErr_Clear();
+    answer = Py_NewRef(Py_None);
+done:
+    free(placed);
+    PyBuffer_Release(&kind);
+    PyBuffer_Release(&cut);
+    PyBuffer_Release(&weight);
+    PyBuffer_Release(&worth);
+    PyBuffer_Release(&divisor);
+    PyBuffer_Release(&score);
+    return answer;
+}
+
 /* -- ids in a list --------------------------------------------------------------------------------------------- */
 
 static PyObject *list_ids(PyObject *module, PyObject *args)
@@ -1170,7 +1337,6 @@ static inline int32_t find_judgment(const Ranking *r, const Slot *table, int64_t
     return -1;
 }
 
-#define UNJUDGED 1
 #define AHEAD 12 /* documents whose places in the table are fetched before they are needed */
 
 /* The rows of judged topics by topic and in the order asked for; how many there are, or -1 without memory. */
@@ -1326,8 +1492,6 @@ done:
 }
 
 /* -- scores under many draws ----------------------------------------------------------------------------------- */
-
-enum { RUNNING, GREATEST, STOPPING };
 
 /* The places of one run by topic, and a value for each document and draw. */
 typedef struct {
@@ -2064,6 +2228,7 @@ done:
 static PyMethodDef methods[] = {
     {"parse_lines", parse_lines, METH_VARARGS, "Columns of a text, or None where its lines are not plain."},
     {"dict_columns", dict_columns, METH_VARARGS, "Columns of a dict of dicts, or None where its values are not plain."},
+    {"score_dict", score_dict, METH_VARARGS, "Scores of a dict of dicts, or None where its values are not plain."},
     {"list_ids", list_ids, METH_VARARGS, "A list of ids as words, or None where some are no proper ids."},
     {"cut_ids", cut_ids, METH_VARARGS, "Ids that were joined to one text, as words."},
     {"document_keys", document_keys, METH_VARARGS, "A key for each text."},

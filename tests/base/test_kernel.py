@@ -307,6 +307,13 @@ def test_witnesses_of_pairs(seed: int, depth: int, more: int, pool_depth: int, o
 # -- nothing is believed -----------------------------------------------------------------------------------------------
 
 
+def plan_arguments(cut: int = 1, divisors: int = 1, worth: int = 2) -> tuple[Any, ...]:
+    """Two measures of which only the first has all numbers, unless there are as many of each."""
+    kinds, cuts = np.array([0, 1]), np.array([1, cut])
+    plan = kinds, cuts, np.ones(2), np.ones(worth), np.ones(2 * divisors)
+    return {"1": {"a": 1.0}}, (dict,), (), {"1": 0}, [{"a": 1}], True, *plan, bytearray(16)
+
+
 def precision_arguments(
     documents: int = 2,
     ranks: bytes = bytes(4),
@@ -359,6 +366,9 @@ def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 
         ("draw_levels", draw_arguments(owner=-1)),
         ("draw_levels", draw_arguments(lots=2)),
         ("draw_levels", draw_arguments(steps=65)),
+        ("score_dict", plan_arguments(cut=-1)),
+        ("score_dict", plan_arguments(divisors=2)),
+        ("score_dict", plan_arguments(worth=3)),
         ("precision_pairs", precision_arguments(row=1)),
         ("precision_pairs", precision_arguments(row=-1)),
         ("precision_pairs", precision_arguments(ranks=bytes(3))),

@@ -92,6 +92,38 @@ def dict_columns(data: Any, dict_types: tuple[type, ...], number_types: tuple[ty
     return DictColumns(topics, np.frombuffer(counts, np.int64)[: len(topics)], _text(document, words), _floats(number))
 
 
+class Plan(NamedTuple):
+    """Measures as sums over places: all in one array each, so that nothing is looked up when runs are scored."""
+
+    kind: NDArray[np.int64]  # [measure]: see PLACE_SUMS
+    cut: NDArray[np.int64]  # [measure]: places read
+    weight: Floats  # [measure, rank]
+    worth: Floats  # [measure, code]
+    divisor: Floats  # [measure, topic]
+
+
+def score_dict(
+    data: Any,
+    dict_types: tuple[type, ...],
+    number_types: tuple[type, ...],
+    topics: dict[str, int],
+    judgments: list[dict[str, int]],
+    plan: Plan,
+    *,
+    single: bool,
+) -> tuple[Floats, int] | None:
+    """Scores [measure, topic] of {topic: {document: number}}, ranked as trec_eval does (by numbers as float32 if
+    `single`), and how many topics it answers; None where anything is not plain, or a ranking longer than the weights.
+
+    `topics` has the row of each topic, and `judgments` the codes of each row's documents.
+    """
+    if compiled is None:
+        return None
+    scores = np.empty(plan.divisor.shape)
+    answered = compiled.score_dict(data, dict_types, number_types, topics, judgments, single, *plan, scores)
+    return None if answered is None else (scores, answered)
+
+
 def list_ids(ids: list[Any]) -> Text | None:
     """Ids as texts; None unless all are proper: str, not empty and without a zero byte."""
     parts = None if compiled is None else compiled.list_ids(ids)
@@ -225,7 +257,7 @@ def rank_rows(
 
 # -- scores under many draws -------------------------------------------------------------------------------------------
 
-PLACE_SUMS = {"running": 0, "greatest": 1, "stopping": 2}
+PLACE_SUMS = {"running": 0, "greatest": 1, "stopping": 2, "weighted": 3}
 
 
 def place_sums(

@@ -23,6 +23,7 @@ from fathoms.measures.base import Measure, Scores
 from fathoms.measures.means import mean_scores
 from fathoms.measures.parse import parse_measure
 from fathoms.questions.eval.intervals import Ends, OverTopics
+from fathoms.questions.eval.scoring_plan import ScoringPlan
 
 MeasureNames = Literal["canonical", "asked"]
 Values = dict[str, float | None]
@@ -71,6 +72,8 @@ class Evaluator:
             warn(note)
         self._align = self._experiment.alignment(self.measures, [])
         self._experiment.qrels.prepare_lookup()
+        self._columns = [(measure, *column) for measure in self.measures for column in self._named_columns(measure)]
+        self._keys = [key for _, _, key in self._columns]
 
     def evaluate(self, run: Any) -> dict[str, Values]:
         """{topic: {measure: value}} of one run: a dict {topic: {document: score}}, a file, a frame, ..."""
@@ -107,6 +110,11 @@ class Evaluator:
     def _scored(self, run: Any) -> Found:
         """Topics in their order, and the scores of each measure."""
         align, options = self._align, self._experiment.options
+        planned = None if self._plan is None else self._plan.scores(run)
+        if planned is not None:
+            values, answered = planned
+            if answered:
+                return align.qrels.topics, {m: Scores(of) for m, of in zip(self.measures, values, strict=True)}
         read = run if isinstance(run, Run) else read_run(run, name="run", lenient=self._experiment.lenient)
         aligned = align.of(align.rank(read), present=True)
         evidence = aligned.evidence
@@ -119,6 +127,13 @@ class Evaluator:
         return align.qrels.topics, whole
 
     @cached_property
+    def _plan(self) -> ScoringPlan | None:
+        """For plain dicts, where no more than scores of all topics are asked for."""
+        if self.ranges or self._experiment.options.topics != "all":
+            return None
+        return ScoringPlan.of(self._align, self.measures)
+
+    @cached_property
     def _empty(self) -> dict[Measure, Scores]:
         """The value of a topic for which a run has nothing."""
         no_topics = self._align.empty(self._align.qrels.topics)
@@ -126,19 +141,16 @@ class Evaluator:
 
     def _values(self, measured: Found) -> dict[str, Values]:
         topics, scores = measured
-        columns = [
-            repeat(None) if numbers is None else numbers.tolist()
-            for measure in self.measures
-            for numbers in (getattr(scores[measure], column) for column, _ in self._columns(measure))
-        ]
-        keys = [key for measure in self.measures for _, key in self._columns(measure)]
-        return {topic: dict(zip(keys, row, strict=True)) for topic, *row in zip(topics, *columns, strict=False)}
+        columns = [getattr(scores[measure], column) for measure, column, _ in self._columns]
+        values = [repeat(None) if numbers is None else numbers.tolist() for numbers in columns]
+        keys = self._keys
+        return {topic: dict(zip(keys, row, strict=True)) for topic, *row in zip(topics, *values, strict=False)}
 
     def _means(self, measured: Found) -> Values:
         means = {measure: mean_scores(measure, scores) for measure, scores in measured[1].items()}
-        return {key: means[measure][column] for measure in self.measures for column, key in self._columns(measure)}
+        return {key: means[measure][column] for measure, column, key in self._columns}
 
-    def _columns(self, measure: Measure) -> list[tuple[str, str]]:
+    def _named_columns(self, measure: Measure) -> list[tuple[str, str]]:
         """Columns of the scores, and what they are called in the results."""
         others = Scores.COLUMNS[1:] if self.ranges else ()
         name = self._names[measure]

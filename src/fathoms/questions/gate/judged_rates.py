@@ -125,29 +125,40 @@ class _Drawing:
 
     def levels(self, draws: range, seed: int) -> NDArray[np.int16]:
         """[draw, open document]. Each draw has rates of its own, from topics drawn anew, since they are a sample."""
-        drawn = np.zeros((len(draws), len(self.open)), dtype=np.int16)
         documents, n_topics = self.documents, self.documents.n_topics
         topic, rank, owner = (of[self.open] for of in (documents.topic, documents.reach, documents.owner))
-        near, rates = self._near(), self.judged
-        rows_of_runs = [np.flatnonzero(owner == run) for run in range(documents.n_runs)]
-        of_run = [(rows, rank[rows] - 1, topic[rows]) for rows in rows_of_runs]
-        for of_draw, i in zip(drawn, draws, strict=True):
-            rng = np.random.default_rng((seed, i))
-            weight = np.bincount(rng.integers(n_topics, size=n_topics), minlength=n_topics)
+        at, of_topic = owner * self.depth + rank - 1, owner * n_topics + topic
+        generators = [np.random.default_rng((seed, i)) for i in draws]
+        sampled = [rng.integers(n_topics, size=n_topics) for rng in generators]
+        by_rank, by_topic, up_to = self._rates(np.stack([np.bincount(of, minlength=n_topics) for of in sampled]))
+        drawn = np.zeros((len(draws), len(self.open)), dtype=np.int16)
+        for of_draw, rng, *rates, bounds in zip(drawn, generators, by_rank, by_topic, up_to, strict=True):
             lot, grade = rng.random((2, len(self.open)))
-            everywhere = _shares(near @ np.tensordot(weight, rates.together, axes=1))
-            everywhere[rates.any_run < ENOUGH] = np.eye(1, everywhere.shape[1], everywhere.shape[1] - 1)
-            for run, (rows, place, of_rows) in enumerate(of_run):
-                enough = (rates.own[run] >= ENOUGH)[:, None]
-                share = np.where(enough, _shares(near @ np.tensordot(weight, rates.counts[run], axes=1)), everywhere)
-                at_rank = share[:, 1:].sum(axis=1)
-                # How much more often than elsewhere documents are relevant in each topic, shrunk towards 1.
-                of_topics = rates.relevant[run] / (rates.by_rank[run] @ at_rank + PRIOR)
-                rate = np.take(at_rank, place) * np.take(of_topics, of_rows)
-                hit = rows[np.take(lot, rows) < rate]
-                up_to = np.cumsum(_shares(share[:, 1:]), axis=1)[rank[hit] - 1]
-                of_draw[hit] = 1 + (grade[hit, None] > up_to[:, :-1]).sum(axis=1)
+            hit = np.flatnonzero(lot < np.take(rates[0], at) * np.take(rates[1], of_topic))
+            at_hit, grade = np.take(at, hit), np.take(grade, hit)
+            level = np.ones(len(hit), dtype=np.int16)
+            for bound in bounds.T:
+                level += grade > np.take(bound, at_hit)
+            of_draw[hit] = level
         return drawn
+
+    def _rates(self, weight: Floats) -> tuple[Floats, Floats, Floats]:
+        """For each draw, from how often it has each topic: the rate [run and rank], how many times as often as in
+        others documents are relevant in a topic [run and topic], and the share of the relevant ones up to each level
+        but the last [run and rank, level]."""
+        judged, near = self.judged, self._near()
+        together, counts = (
+            near @ np.tensordot(weight, of, axes=(1, -3)) for of in (judged.together, judged.counts)
+        )  # [draw, rank, level], and [draw, run, rank, level]
+        everywhere = _shares(together)
+        everywhere[:, judged.any_run < ENOUGH] = np.eye(1, everywhere.shape[2], everywhere.shape[2] - 1)
+        share = np.where((judged.own >= ENOUGH)[:, :, None], _shares(counts), everywhere[:, None])
+        at_rank = share[..., 1:].sum(axis=-1)
+        # Drawn towards 1.
+        by_topic = judged.relevant / ((judged.by_rank @ at_rank[..., None])[..., 0] + PRIOR)
+        up_to = np.cumsum(_shares(share[..., 1:]), axis=-1)[..., :-1]
+        draws, runs, ranks, bounds = up_to.shape
+        return at_rank.reshape(draws, -1), by_topic.reshape(draws, -1), up_to.reshape(draws, runs * ranks, bounds)
 
     @cached_property
     def judged(self) -> _Judged:
@@ -174,5 +185,6 @@ class _Drawing:
 
 
 def _shares(counts: Floats) -> Floats:
-    total = counts.sum(axis=1, keepdims=True)
+    """Of the levels, which are on the last axis."""
+    total = counts.sum(axis=-1, keepdims=True)
     return np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
