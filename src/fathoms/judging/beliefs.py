@@ -324,7 +324,7 @@ class DrawnBeliefs(Beliefs):
         n_topics, k, _ = self.block.shape
         known = self.chance.max(axis=0) == 1
         self._levels = self.fit.levels(DRAWS, seed, ~known)
-        self._levels[:, known] = self.chance.argmax(axis=0)[known]
+        np.copyto(self._levels, self.chance.argmax(axis=0).astype(np.int8), where=known)
         self._scores = np.zeros((n_topics, DRAWS, k))
         self._changed = set(range(n_topics))
         self._look()

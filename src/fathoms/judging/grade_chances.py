@@ -20,7 +20,7 @@ from scipy.special import expit
 from fathoms.data.qrels import JUDGED, UNJUDGED
 from fathoms.estimate.backtest import DRIFT_MEAN, DRIFT_SPREAD, TOPIC_DRIFT, Drift, log_distance
 from fathoms.estimate.documents import SLOPED, Documents
-from fathoms.estimate.grades import GradeModel, fit_grades
+from fathoms.estimate.grades import GradeModel, chances_in_place, fit_grades
 from fathoms.estimate.relevance import Experts, Fusion, Model, Relevance
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Floats, Ints
@@ -192,7 +192,7 @@ class DocumentGrades:
             lot = rng.random((n, size), dtype=np.float32)[:, columns]
             features = self._features[rows][columns].T
             distance = self._distance[rows][columns]
-            chance = np.ones_like(lot)
+            chance: Any = 1.0
             drawn = np.zeros(lot.shape, dtype=np.int8)
             for step, (shared, effects) in enumerate(samples):
                 coefficients = shared.copy()
@@ -200,8 +200,8 @@ class DocumentGrades:
                 logits = coefficients @ features
                 if step == 0 and drift is not None:
                     logits += np.outer(drift[:, topic], distance)
-                chance *= expit(logits)
-                drawn[lot < chance] = self.model.levels[step]
+                chance = chance * chances_in_place(logits)
+                np.copyto(drawn, np.int8(self.model.levels[step]), where=lot < chance)
             levels[:, topic, columns] = drawn
         return levels
 
