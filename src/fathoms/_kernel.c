@@ -992,6 +992,61 @@ done:
     return answer;
 }
 
+/* Documents of topics, with a key for each, numbered in the order in which they first come; how many there are. `number`
+ * has that of each one given, and `first` where each number was first given. */
+static PyObject *number_documents(PyObject *module, PyObject *args)
+{
+    Py_ssize_t words;
+    Py_buffer keys, topics, texts, numbers, firsts;
+    if (!PyArg_ParseTuple(args, "ny*y*y*w*w*", &words, &keys, &topics, &texts, &numbers, &firsts))
+        return NULL;
+    PyObject *answer = NULL;
+    int32_t *places = NULL; /* numbers from 1 on, 0 where there is none */
+    Py_ssize_t n = keys.len / 8, n_found = 0;
+    if (words < 1 || words > PY_SSIZE_T_MAX / 8 || n > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "no words, or too many");
+        goto done;
+    }
+    if (!has_size(&keys, n, 8) || !has_size(&topics, n, 4) || !has_size(&texts, n, 8 * words) ||
+        !has_size(&numbers, n, 8) || !has_size(&firsts, n, 8))
+        goto done;
+    const uint64_t *key = keys.buf;
+    const int32_t *topic = topics.buf;
+    const char *text = texts.buf;
+    int64_t *number = numbers.buf, *first = firsts.buf;
+    int bits = bits_for((size_t)n);
+    size_t last = ((size_t)1 << bits) - 1, width = 8 * (size_t)words;
+    places = calloc(last + 1, sizeof *places);
+    if (places == NULL) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; i < n; i++) {
+        size_t place = (size_t)(key[i] & last);
+        for (; places[place]; place = (place + 1) & last) {
+            int64_t at = first[places[place] - 1];
+            if (key[at] == key[i] && topic[at] == topic[i] && !memcmp(text + at * width, text + i * width, width))
+                break;
+        }
+        if (!places[place]) {
+            first[n_found++] = i;
+            places[place] = (int32_t)n_found;
+        }
+        number[i] = places[place] - 1;
+    }
+    Py_END_ALLOW_THREADS
+    answer = PyLong_FromSsize_t(n_found);
+done:
+    free(places);
+    PyBuffer_Release(&keys);
+    PyBuffer_Release(&topics);
+    PyBuffer_Release(&texts);
+    PyBuffer_Release(&numbers);
+    PyBuffer_Release(&firsts);
+    return answer;
+}
+
 /* How many distinct keys there are: the keys of several runs, each a buffer, in which those of one topic have been
  * given by where they start and end. */
 static PyObject *count_distinct(PyObject *module, PyObject *args)
@@ -2178,6 +2233,7 @@ static PyMethodDef methods[] = {
     {"cut_ids", cut_ids, METH_VARARGS, "Ids that were joined to one text, as words."},
     {"document_keys", document_keys, METH_VARARGS, "A key for each text."},
     {"has_repeats", has_repeats, METH_VARARGS, "Whether a topic has a document twice, or two of one key."},
+    {"number_documents", number_documents, METH_VARARGS, "Each document's number, and where it comes first."},
     {"count_distinct", count_distinct, METH_VARARGS, "How many distinct keys several lists of them have."},
     {"index_judgments", index_judgments, METH_VARARGS, "A table for each topic to look its judgments up in."},
     {"rank_rows", rank_rows, METH_VARARGS, "Rows in order of topic and score, with what is known of each."},

@@ -221,6 +221,18 @@ def test_distinct_documents_of_several_runs(runs: list[list[list[int]]]) -> None
 
 
 @needs_kernel
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from([b"a", b"b", b"a longer id"]))))
+def test_documents_are_numbered(given: list[tuple[int, int, bytes]]) -> None:
+    keys = np.array([key for key, _, _ in given], dtype=np.uint64)
+    topics = np.array([topic for _, topic, _ in given], dtype=np.int32)
+    found = kernel.number_documents(keys, topics, np.array([text for _, _, text in given], dtype="S16"))
+    assert found is not None
+    distinct = list(dict.fromkeys(given))
+    assert found[0].tolist() == [given.index(document) for document in distinct]
+    assert found[1].tolist() == [distinct.index(document) for document in given]
+
+
+@needs_kernel
 @given(st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(0, 2), min_size=3, max_size=3)), max_size=9))
 def test_levels_are_counted(documents: list[tuple[int, list[int]]]) -> None:
     levels = np.array([drawn for _, drawn in documents], dtype=np.int16).reshape(-1, 3).T
@@ -336,6 +348,8 @@ def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 
         ("document_keys", (bytes(16), 0, bytearray(8))),
         ("has_repeats", (bytes(9), bytes(4))),
         ("has_repeats", (bytes(8), bytes(8))),
+        ("number_documents", (0, bytes(8), bytes(4), bytes(8), bytearray(8), bytearray(8))),
+        ("number_documents", (1, bytes(8), bytes(4), bytes(8), bytearray(8), bytearray(16))),
         ("count_distinct", ([bytes(16)], np.array([0, 3]))),
         ("count_distinct", ([bytes(16)], np.array([-1, 1]))),
         ("count_distinct", ([bytes(16)], np.array([0, 1, 1]))),

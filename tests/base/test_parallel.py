@@ -555,3 +555,46 @@ def test_an_error_of_one_item_is_that_of_the_call_and_progress_counts_items() ->
 def test_patience_is_checked_without_a_scheduler_too() -> None:
     with pytest.raises(FathomsError, match="patience"):
         fm.Experiment({"1": {"a": 1}}, {"x": {"1": {"a": 1.0}}}, patience=-3)
+
+
+# -- work aside --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fork", [True, False])
+def test_work_aside_gives_its_results_in_order(fork: bool) -> None:
+    def squared(n: int) -> tuple[int, int]:
+        return n * n, os.getpid()
+
+    aside = local.Aside(squared, fork=fork)
+    for n in range(5):
+        aside.give(n)
+    results = aside.results()
+    assert [square for square, _ in results] == [0, 1, 4, 9, 16]
+    assert {pid == os.getpid() for _, pid in results} == {not (fork and local.may_fork())}
+
+
+def test_what_a_copy_leaves_undone_is_done_here() -> None:
+    first = os.getpid()
+
+    def work(n: int) -> int:
+        if n == 2 and os.getpid() != first:
+            os._exit(1)
+        return -n
+
+    aside = local.Aside(work, fork=True)
+    for n in range(5):
+        aside.give(n)
+    assert aside.results() == [0, -1, -2, -3, -4]
+
+
+@pytest.mark.parametrize("fork", [True, False])
+def test_an_error_aside_is_heard_of(fork: bool) -> None:
+    def one_over(*numbers: int) -> list[float]:
+        aside = local.Aside((1).__truediv__, fork=fork)
+        for number in numbers:
+            aside.give(number)
+        return aside.results()
+
+    assert one_over(2, 4) == [0.5, 0.25]
+    with pytest.raises(ZeroDivisionError):
+        one_over(2, 0, 4)

@@ -1,35 +1,26 @@
-"""Geometric bands: their borders, the worst they can do, what they do to runs, and YMT-ties on a real collection."""
+"""Geometric bands: their borders, and the worst they can do."""
 
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from collections import defaultdict
-from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fathoms as fm
 from fathoms.base.errors import FathomsError
-from fathoms.evidence.align import Alignment
 from fathoms.evidence.banding import band_starts, banded, banded_run, bands, parse_rho, safe_depth
 from fathoms.evidence.evidence import Floats
 from fathoms.measures.banding import banded_score, largest_rho, worst_loss
 from fathoms.measures.parse import parse_measure
 from fathoms.measures.weighted import Weighted
-from fathoms.papers import ties as papers_ties
-from fathoms.papers.ties import kept_share
 from tests.support import slow
 from tests.support.blocks import block
-from tests.support.commands import status as call
-from tests.support.real import collection
 
 RHOS = ("1.1", "1.2", "1.4", "1.7", "2.0")
 TABLE_2 = {  # as printed
@@ -243,29 +234,6 @@ def test_a_banded_score_is_the_mean_over_all_orders_inside_the_bands(name: str) 
         )
 
 
-@pytest.fixture(scope="module")
-def folder(simulated: Callable[..., Path]) -> Path:
-    return simulated(systems=5, n_topics=6, n_docs=400, depth=70, pool_depth=12, unpooled=1, seed=5)
-
-
-def test_a_banded_file_scores_what_the_bands_say(folder: Path, tmp_path: Path) -> None:
-    assert call("band", folder / "runs", "--rho", "1.4", "-o", tmp_path / "banded", "--quiet") == 0
-    qrels = fm.read_qrels(folder / "qrels.txt")
-    names = ["RR", "RBP(p=0.85)", "AP", "nDCG@10"]
-    frame = fm.evaluate(qrels, tmp_path / "banded", names, ties="expected", by_topic=True)
-    align = Alignment(qrels, "run")
-    runs = fm.read_runs(folder / "runs")
-    assert sorted(frame["run"].unique()) == sorted(runs)
-    for run in runs:
-        evidence = align(runs[run]).evidence
-        for name in names:
-            part = frame.filter((frame["run"] == run) & (frame["measure"] == name) & (frame["topic"] != "all"))
-            expected = banded_score(parse_measure(name), evidence, Fraction("1.4"))
-            np.testing.assert_allclose(part["score"].to_numpy(), expected, atol=1e-12)
-            if name != "RR":  # most first relevant documents stand alone in their band
-                assert np.abs(expected - parse_measure(name).value(evidence)).max() > 0
-
-
 def test_a_banded_run_as_text() -> None:
     scores = {"q2": {"a": 1.0, "b": 5.0, "c": 3.0, "d": 3.0}, "q1": {"x": 0.5}}
     run = fm.read_run(scores, name="mine")
@@ -275,139 +243,3 @@ def test_a_banded_run_as_text() -> None:
             f"q2 Q0 {order[0]} 1 1 mine\nq2 Q0 {order[1]} 2 0.5 mine\n"
             f"q2 Q0 {order[2]} 3 0.5 mine\nq2 Q0 {order[3]} 4 0.3333333333333333 mine\nq1 Q0 x 1 1 mine\n"
         )
-
-
-def test_band_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("band", "-m", "RR", "-m", "RBP(p=0.5)", "--rho", "1.1", "--rho", "7/5", "--format", "json") == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert [f"{row['worst_loss']:.4f}" for row in rows] == ["0.0038", "0.0417", "0.0002", "0.0429"]
-    assert [row["safe_depth"] for row in rows] == [10, 2, 10, 2]
-    assert call("band", "-m", "RR", "--loss", "0.05") == 0
-    answer, _, _, row = capsys.readouterr().out.splitlines()
-    assert answer == "RR: bands cost at most 0.0417 with rho 1.5."
-    assert row.split() == ["RR", "1.5", "2", "0.0417"]
-    assert call("band", folder / "runs", "--qrels", folder / "qrels.txt", "--rho", "1.4", "--format", "tsv") == 0
-    done = capsys.readouterr()
-    lines = [line.split("\t") for line in done.out.splitlines()]
-    most = max((float(line[5]), line[0]) for line in lines[1:] if line[1] == "AP")
-    mean = sum(float(line[5]) for line in lines[1:] if line[1] == "AP") / 5
-    said = (
-        f"fathoms: AP, rho 1.4: bands cost {most[1]} {most[0]:+.4f}, the most, and {mean:+z.4f} on average over 5 runs."
-    )
-    assert said in done.err.splitlines()
-    assert lines[0] == ["run", "measure", "rho", "score", "banded", "loss", "worst_loss"]
-    assert len(lines) == 1 + 5 * 4
-    for line in lines[1:]:
-        assert float(line[5]) == pytest.approx(float(line[3]) - float(line[4]), abs=1e-12)
-        assert line[6] == "" if line[1] == "AP" else abs(float(line[5])) <= float(line[6])
-
-
-def test_band_command_says_what_is_wrong(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    runs, qrels, target = folder / "runs", folder / "qrels.txt", tmp_path / "banded"
-    for words, message in (
-        (("--rho", "1"), "above 1"),
-        (("--rho", "x"), "such as 1.4"),
-        (("--loss", "-0.1"), "0 or more"),
-        ((), "--rho --loss"),
-        (("--rho", "1.4", "-m", "AP"), "--qrels"),
-        (("--rho", "1.4", "-o", target), "none is given"),
-        ((runs, "--rho", "1.4"), "-o DIR"),
-        ((runs, "--loss", "0.1", "-o", target), "without runs"),
-        ((runs, "--rho", "1.4", "--rho", "2", "-o", target), "one banding"),
-        ((runs, "--rho", "1.4", "-o", qrels), "is a file"),
-        ((tmp_path / "none", "--rho", "1.4", "-o", target), "no such file"),
-    ):
-        assert call("band", *words) == 2
-        assert message in capsys.readouterr().err
-    assert not target.exists()
-
-
-# -- the paper ------------------------------------------------------------------------------------------------
-
-
-def test_systems_that_keep_a_share_of_their_score_are_those_of_scipy() -> None:
-    from scipy.stats import ttest_rel
-
-    rng = np.random.default_rng(11)
-    original = rng.random((40, 25))
-    after = original * rng.normal(0.98, 0.03, size=original.shape)
-    for share in (0.99, 0.97, 0.95):
-        p = ttest_rel(after, share * original, axis=1, alternative="greater").pvalue
-        assert kept_share(original, after, share) == (p <= 0.05).sum()
-    assert 0 < kept_share(original, after, 0.97) < 40
-    assert kept_share(original, original, 1.0) == 0  # no difference is no evidence
-
-
-@pytest.mark.long
-def test_the_paper_on_a_simulated_collection(folder: Path, tmp_path: Path) -> None:
-    assert call("papers", "ties", folder / "qrels.txt", folder / "runs", "-o", tmp_path / "ties", "--quiet") == 0
-    written = {path.name for path in (tmp_path / "ties").iterdir()}
-    tables, figures = ("table1", "table2", "table3", "tableA", "tableB"), ("fig2", "fig3", "fig4")
-    assert written >= {f"{name}.{end}" for name in tables for end in ("tsv", "tex")}
-    assert written >= {f"{name}.{end}" for name in figures for end in ("tsv", "svg")}
-    qrels, runs = fm.read_qrels(folder / "qrels.txt"), fm.read_runs(folder / "runs")
-    study = papers_ties.study(qrels, runs)
-    rows = {exhibit.name: exhibit.rows for exhibit in study.exhibits}
-    kept = [row[0] for row in rows["fig2"]]
-    assert len(kept) == 4  # of 5, as 80 of 103
-    ap = fm.evaluate(qrels, runs, "AP")
-    assert kept == ap.sort("score", descending=True)["run"].to_list()[:4]
-    for name, *ends, width, _, _ in rows["fig2"]:
-        values = ap.filter(ap["run"] == name).select("tie_low", "score", "tie_expected", "tie_high").row(0)
-        assert ends == pytest.approx(list(values), abs=1e-12)
-        assert width == pytest.approx(values[3] - values[0], abs=1e-12)
-
-    # Fig. 3's numbers from the banded runs, in file order, as a reader of the file would have them.
-    call("band", *(folder / "runs" / f"{name}.run" for name in kept), "--rho", "1.4", "-o", tmp_path / "b", "--quiet")
-    before, after = (
-        fm.evaluate(qrels, source, "AP", ties=ties, by_topic=True).filter(pl.col("topic") != "all").sort("run", "topic")  # type: ignore[arg-type]
-        for source, ties in ((runs, "run"), (tmp_path / "b", "expected"))
-    )
-    losses = before.filter(pl.col("run").is_in(kept))["score"].to_numpy() - after["score"].to_numpy()
-    (row,) = (row for row in rows["fig3"] if row[:2] == ("AP", "1.4"))
-    q1, median, q3 = np.percentile(losses, [25, 50, 75])
-    near = [x for x in losses if q1 - 1.5 * (q3 - q1) <= x <= q3 + 1.5 * (q3 - q1)]
-    expected = (min(near), q1, median, q3, max(near), losses.mean(), losses.min(), losses.max())
-    assert row[2:10] == pytest.approx(expected, abs=1e-12)
-    assert [row[1] for row in rows["tableA"]][:11] == [
-        "1.0",
-        "1.1",
-        "1.2",
-        "1.3",
-        "1.4",
-        "1.5",
-        "1.6",
-        "1.7",
-        "1.8",
-        "1.9",
-        "2.0",
-    ]
-    for _, rho, _, positive, negative, *_ in rows["tableA"]:
-        assert rho != "1.0" or positive == negative == 0
-
-
-@pytest.mark.slow
-def test_the_paper_on_trec8() -> None:
-    """What docs/papers/ties.md says of TREC-8 ad hoc, beside the paper's TREC7."""
-    path = collection("trec8-adhoc")
-    study = papers_ties.study(fm.read_qrels(path / "qrels.txt"), fm.scan_runs(path / "runs"))
-    rows = {exhibit.name: exhibit.rows for exhibit in study.exhibits}
-    assert [[f"{cell:.1f}" for cell in row[1:4]] for row in rows["table1"]] == [
-        ["93.8", "91.8", "11.0"],
-        ["6.2", "5.6", "1.8"],
-        ["87.6", "79.9", "6.5"],
-    ]
-    counts = {(row[0], row[1]): row[2:6] for row in rows["table3"]}
-    assert counts[99, "1.4"] == (99, 55, 78, 40)
-    assert counts[99, "2.0"] == (51, 11, 4, 2)
-    assert counts[97, "1.7"] == (99, 83, 100, 90)
-    assert counts[97, "2.0"] == (99, 78, 95, 23)
-    assert counts[95, "2.0"] == (100, 99, 100, 100)
-    pairs = {row[:2]: [f"{cell:.1f}" for cell in row[2:5]] for row in rows["tableA"]}
-    assert pairs["AP", "1.0"] == ["57.5", "0.0", "0.0"]
-    assert pairs["AP", "1.4"] == ["57.6", "0.5", "0.4"]
-    assert pairs["RR", "1.4"] == ["35.2", "0.3", "0.4"]
-    assert pairs["RBP(p=0.85)", "2.0"] == ["48.9", "1.1", "1.0"]
-    boxes = {row[:2]: [f"{cell:.4f}" for cell in row[2:10]] for row in rows["fig3"]}
-    assert boxes["AP", "1.4"] == ["-0.0056", "-0.0002", "0.0009", "0.0034", "0.0087", "0.0019", "-0.0305", "0.0436"]
-    assert sum(row[5] < 1e-4 for row in rows["fig2"]) == 84

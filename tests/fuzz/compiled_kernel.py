@@ -150,6 +150,8 @@ def try_garbage(draw: random.Random) -> None:
         lambda: compiled.index_judgments(arrays[0], arrays[1], topics),
         lambda: compiled.cut_ids(arrays[3], arrays[0]),
         lambda: compiled.document_keys(arrays[3], draw.choice([words, 0, -1, 1 << 60]), arrays[1]),
+        lambda: compiled.number_documents(odd_words, *(arrays[draw.choice([0, 1, 2, 3, 4, 13])] for _ in range(5))),
+        lambda: compiled.number_documents(words, arrays[1], arrays[13], arrays[3], bytearray(8 * n), bytearray(8 * n)),
         lambda: compiled.count_distinct([arrays[1], arrays[4]], garbage(draw, draw.choice([32, 31, 16]))),
         lambda: compiled.place_sums(
             draw.randint(-1, 3),

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import fathoms as fm
-from fathoms.base import parallel
-from fathoms.base.parallel import work
 from fathoms.data.qrels import JUDGED, Qrels
 from fathoms.data.simulate import simulate
 from fathoms.estimate.documents import Documents
@@ -111,8 +109,9 @@ def test_documents_that_two_runs_leave_open_are_counted_once() -> None:
         assert table.open_counts(depth).tolist() == [len(numbers) for numbers in listed]
 
 
-def test_documents_are_numbered_though_two_share_a_key() -> None:
-    documents, topics = np.array([b"c", b"a", b"b", b"a"]), np.zeros(4, dtype=np.int32)
+@pytest.mark.parametrize("kind", ["S1", "S8"])  # which the kernel leaves alone, and takes
+def test_documents_are_numbered_though_two_share_a_key(kind: str) -> None:
+    documents, topics = np.array([b"c", b"a", b"b", b"a"], dtype=kind), np.zeros(4, dtype=np.int32)
     for pair_keys in (np.array([1, 2, 3, 2], dtype=np.uint64), np.array([2, 2, 3, 2], dtype=np.uint64)):
         found, numbers = numbered(pair_keys, topics, documents)
         assert documents[found].tolist() == [b"a", b"b", b"c"]
@@ -182,13 +181,3 @@ def test_a_pass_over_the_runs_surveys_them() -> None:
     assert list(found) == list(expected)
     for name, survey in found.items():
         assert survey.judged.judged.tolist() == expected[name].judged.judged.tolist()
-
-
-def test_work_that_cannot_share_a_process_goes_one_by_one_where_forks_are_not_safe(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from threading import current_thread, main_thread
-
-    monkeypatch.setattr(work, "may_fork", lambda: False)
-    found = parallel.parallel_map(lambda n: (n, current_thread() is main_thread()), range(4), workers=2, threads=False)
-    assert found == [(n, True) for n in range(4)]

@@ -10,7 +10,7 @@ import pytest
 
 import fathoms as fm
 from fathoms.data.simulate import simulate
-from fathoms.evidence.align import Alignment, Ranked
+from fathoms.evidence.align import Alignment, Ranked, Ranking
 from fathoms.evidence.evidence import Evidence
 from fathoms.experiment import survey as surveys
 from fathoms.measures.base import Measure
@@ -28,12 +28,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     counted: Calls = Counter()
     of, survey, scores = Alignment.of, surveys.survey, Measure.scores
 
-    def counted_of(self: Alignment, ranked: Ranked, **how: Any) -> Any:
-        counted["align", ranked.run.name, ranked.rows.tobytes() + ranked.codes.tobytes()] += 1
+    def counted_of(self: Alignment, ranked: Ranking, **how: Any) -> Any:
+        counted["align", ranked.name, b"".join(ranked.documents.tolist()) + ranked.codes.tobytes()] += 1
         return of(self, ranked, **how)
 
     def counted_survey(ranked: Ranked, qrels: fm.Qrels) -> Any:
-        counted["survey", ranked.run.name, ranked.codes.tobytes()] += 1
+        counted["survey", ranked.name, ranked.codes.tobytes()] += 1
         return survey(ranked, qrels)
 
     def counted_scores(self: Measure, evidence: Evidence, **how: Any) -> Any:

@@ -358,17 +358,21 @@ ON_PAGE = {
 }
 
 
-def svg(chart: Any, name: str) -> str:
-    """A chart as an element of a page: no title, which stands in the page, ids that start with `name`, and black in the
-    colour of the text around it."""
+def for_a_page(chart: Any) -> dict[str, Any]:
+    """The specification of a chart without title, which stands in the page."""
+    spec: dict[str, Any] = as_xml_text(specification(chart))
+    spec.pop("title", None)
+    spec["config"] = {**spec.get("config", {}), **ON_PAGE}
+    spec["padding"] = {"left": 24, "right": 16, "top": 5, "bottom": 5}  # the reader's font may be wider than ours
+    return spec
+
+
+def svg(spec: dict[str, Any], name: str) -> str:
+    """A chart as an element of a page, with ids that start with `name`, and black in the colour of the text around."""
     import re
 
     import vl_convert
 
-    spec = as_xml_text(specification(chart))
-    spec.pop("title", None)
-    spec["config"] = {**spec.get("config", {}), **ON_PAGE}
-    spec["padding"] = {"left": 24, "right": 16, "top": 5, "bottom": 5}  # the reader's font may be wider than ours
     text: str = vl_convert.vegalite_to_svg(spec)
     # Vega numbers what it draws on and on, and takes links inside the page for those of a site.
     for i, mark in enumerate(dict.fromkeys(re.findall(r' id="([^"]+)"', text))):

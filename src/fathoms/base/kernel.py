@@ -157,6 +157,21 @@ def has_repeats(documents: Keys, topic: NDArray[np.integer]) -> bool | None:
     return bool(compiled.has_repeats(np.ascontiguousarray(documents), np.ascontiguousarray(topic, dtype=np.int32)))
 
 
+def number_documents(
+    document_keys: Keys, topic: NDArray[np.int32], documents: Text
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Where each document of a topic is first given, and the number in this order of every one given."""
+    if compiled is None or documents.dtype.itemsize % 8:
+        return None
+    numbers, first = np.empty((2, len(topic)), dtype=np.int64)
+    texts = _bytes(documents)
+    words = documents.dtype.itemsize // 8
+    n = compiled.number_documents(
+        words, document_keys, np.ascontiguousarray(topic, dtype=np.int32), texts, numbers, first
+    )
+    return first[:n], numbers
+
+
 def count_distinct(parts: list[Keys], bounds: NDArray[np.int64]) -> int | None:
     """How many distinct keys are in parts of lists of keys: in each from the first to the second of its bounds."""
     return None if compiled is None else int(compiled.count_distinct(parts, np.ascontiguousarray(bounds)))

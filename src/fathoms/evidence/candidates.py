@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fathoms.base import kernel
 from fathoms.base.arrays import stretches
 from fathoms.base.errors import FathomsError
 from fathoms.data import keys, widths
@@ -439,6 +440,15 @@ def _open_together(table: DocumentTable, topics: Ints, depth: int | None) -> NDA
 def numbered(pair_keys: keys.Keys, topic: NDArray[np.int32], documents: Text) -> tuple[Ints, Ints]:
     """Where each document is first given, in order of topic and id; and the number in this order of every one given.
     The same document of the same topic has the same key."""
+    first, numbers = kernel.number_documents(pair_keys, topic, documents) or _first_given(pair_keys, topic, documents)
+    by_id = np.lexsort((documents[first], topic[first]))
+    number = np.empty(len(first), dtype=np.int64)
+    number[by_id] = np.arange(len(first))
+    return first[by_id], number[numbers]
+
+
+def _first_given(pair_keys: keys.Keys, topic: NDArray[np.int32], documents: Text) -> tuple[Ints, Ints]:
+    """Where each document is first given, in any order, and the number in this order of every one given."""
     order = np.argsort(pair_keys, kind="stable")
     if _shared_by_others(pair_keys[order], topic[order], documents[order]):
         # One key for two documents: hardly ever, and settled by the strings.
@@ -447,13 +457,9 @@ def numbered(pair_keys: keys.Keys, topic: NDArray[np.int32], documents: Text) ->
     else:
         same = pair_keys[order[1:]] == pair_keys[order[:-1]]
     new = np.append(True, ~same)[: len(order)]
-    first = order[new]
-    by_id = np.lexsort((documents[first], topic[first]))
-    number = np.empty(len(first), dtype=np.int64)
-    number[by_id] = np.arange(len(first))
     numbers = np.empty(len(order), dtype=np.int64)
-    numbers[order] = number[np.cumsum(new) - 1]
-    return first[by_id], numbers
+    numbers[order] = np.cumsum(new) - 1
+    return order[new], numbers
 
 
 def _shared_by_others(ordered: keys.Keys, topic: NDArray[np.int32], documents: Text) -> bool:

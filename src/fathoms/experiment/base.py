@@ -499,7 +499,7 @@ class BaseExperiment(Reading):
         self,
         measures: Sequence[Measure],
         notes: list[str],
-        look: Callable[[Evidence], Any] = lambda evidence: None,
+        look: Callable[[Evidence], Any] | None = None,
         progress: Callable[[str], None] = lambda name: None,
         *,
         ranges: bool = True,
@@ -511,9 +511,12 @@ class BaseExperiment(Reading):
 
         def of_run(name: str, evidence: Evidence) -> tuple[dict[Measure, Scores], Any]:
             missing = [measure for measure in measures if (name, measure) not in self._scores]
-            return (score_all(evidence, missing, "trec", scores_only=not ranges) if missing else {}), look(evidence)
+            scores = score_all(evidence, missing, "trec", scores_only=not ranges) if missing else {}
+            return scores, None if look is None else look(evidence)
 
-        if self._documents is None:
+        if look is None and all((name, measure) in self._scores for name in self.runs for measure in measures):
+            by_run: list[tuple[dict[Measure, Scores], Any]] = [({}, None) for _ in self.runs]
+        elif self._documents is None:
             by_run = self.map_ranked(lambda run: of_run(run.name, self.aligned(run, alignment).evidence), progress)
         else:
             by_run = self.map(lambda name: of_run(name, self.align(name, alignment).evidence), progress=progress)

@@ -50,7 +50,7 @@ CELLS = 1 << 18  # of rankings, or of pairs times documents, worked on at a time
 PAIRS = 300  # up to so many pairs all have their ranges made; more of them where that is quick:
 BEST = 100_000_000  # for so many cells of pairs, topics and documents,
 BEST_QUADRATIC = 1_500_000_000  # or so many where pairs of documents count
-LIGHT = 1 << 20  # cells of pairs that one process works on
+LIGHT = 1 << 24  # cells of pairs that one process works on
 OPEN_PAIRS = 50_000  # looked at together until there are too many
 SAMPLED_PAIRS = 4_000  # that say beforehand if there will be far too many
 FIRST_TOPICS = 4  # of each pair, where a judging that reverses it is looked for; then twice as many, and so on
@@ -470,7 +470,7 @@ class Ranges:
         tied = self._tied(measure)[front] | self._tied(measure)[back]
         least[tied.any(axis=1)] = -np.inf
         wanted = np.where(lead > SAME, SAME, -SAME)
-        for bound in BOUNDS:
+        for bound in BOUNDS[:-1] if measure.difference_is == "exact" else BOUNDS:  # of which the plain one is the best
             left = np.flatnonzero((lead >= -SAME) & (least <= wanted) & ~reversed_)
             bounded = tied[left] | (~made[left, None] & (bound != "quick"))
             by_topic = in_order[left]

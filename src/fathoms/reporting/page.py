@@ -8,13 +8,12 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from fathoms.base import charts
-from fathoms.base.parallel import parallel_map
 from fathoms.base.text import pluralise
 from fathoms.questions.ties import words as tie_sentences
 from fathoms.reporting import sections, summary
 from fathoms.reporting.changes import changes
 from fathoms.reporting.groups import groups
-from fathoms.reporting.parts import by_measure, paragraphs, section, text
+from fathoms.reporting.parts import by_measure, drawing, paragraphs, section, text
 from fathoms.reporting.pool import pool
 from fathoms.reporting.script_data import as_json, data
 
@@ -141,7 +140,7 @@ def sections_of(report: Report) -> list[Section]:
 
 
 def page(report: Report) -> str:
-    """The whole file; its sections are made side by side."""
+    """The whole file; its charts are drawn while it is written."""
     here = files("fathoms.reporting")
     style, script = (
         "".join((here / name).read_text(encoding="utf-8") for name in names) for names in (STYLES, SCRIPTS)
@@ -157,20 +156,16 @@ def page(report: Report) -> str:
     )
     missing = "" if charts.available() else f'<p class="missing">{NO_CHARTS}</p>'
     first = summary.summary(report)  # before the others, which then need not work out the same again
-    bodies = parallel_map(
-        lambda shown_section: shown_section.body(report),
-        shown,
-        workers=report.options.workers,
-        doing="sections of the page",
-        threads=False,  # altair's settings are those of the process
-    )
-    parts = [
-        f'<section id="{SUMMARY[0]}">{missing}{first}</section>',
-        *(
-            section(*shown_section[:1], *shown_section[2:4], body, closed=shown_section.name in CLOSED)
-            for shown_section, body in zip(shown, bodies, strict=True)
-        ),
-    ]
+    with drawing(aside=report.options.workers > 1) as pictures:
+        bodies = [shown_section.body(report) for shown_section in shown]
+        parts = [
+            f'<section id="{SUMMARY[0]}">{missing}{first}</section>',
+            *(
+                section(*shown_section[:1], *shown_section[2:4], body, closed=shown_section.name in CLOSED)
+                for shown_section, body in zip(shown, bodies, strict=True)
+            ),
+        ]
+        main = pictures.put_into("".join(parts))
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -190,7 +185,7 @@ def page(report: Report) -> str:
 <main>
 <header><h1>{text(title)}</h1>
 <p class="lead">{text(summary.size(report))}</p></header>
-{"".join(parts)}
+{main}
 </main>
 <footer><p>Made with fathoms {text(report.versions["fathoms"])}. Everything is in this file.</p></footer>
 <div id="tip" role="status"></div>

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fathoms.base import charts
+from fathoms.base.parallel.local import Aside
 
 if TYPE_CHECKING:
     from fathoms.reporting.report import Report
@@ -50,14 +52,52 @@ def table(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], *, wo
     )
 
 
+class Pictures:
+    """The charts of a page, drawn aside while it is written: text has a mark where each will be."""
+
+    def __init__(self, *, aside: bool) -> None:
+        self.marks = list[str]()
+        self.aside = Aside(_picture, fork=aside and charts.available())
+
+    def mark(self, chart: Any, name: str) -> str:
+        self.aside.give((charts.for_a_page(chart), name))
+        self.marks.append(f"<!-- {name} -->")
+        return self.marks[-1]
+
+    def put_into(self, text: str) -> str:
+        for mark, picture in zip(self.marks, self.aside.results(), strict=True):
+            text = text.replace(mark, picture, 1)
+        return text
+
+
+def _picture(asked: tuple[dict[str, Any], str]) -> str:
+    return charts.svg(*asked)
+
+
+_pictures: Pictures | None = None  # of the page that is being written
+
+
+@contextmanager
+def drawing(*, aside: bool) -> Iterator[Pictures]:
+    """In the block figures have marks for pictures."""
+    global _pictures
+    before, _pictures = _pictures, Pictures(aside=aside)
+    try:
+        yield _pictures
+    finally:
+        _pictures.aside.end()
+        _pictures = before
+
+
 def figure(chart: Any, name: str, title: str, note: str = "", kind: str = "") -> str:
     """A chart under the sentence that says what to see in it; nothing where charts cannot be made."""
     if chart is None:
         return ""
     under = f'<p class="note">{text(note)}</p>' if note else ""
+    picture = _picture((charts.for_a_page(chart), name)) if _pictures is None else _pictures.mark(chart, name)
     return (
         f'<figure class="chart {kind}" id="{name}"><figcaption>{text(title)}</figcaption>'
-        f'<div class="box"><div class="scroll">{charts.svg(chart, name)}</div></div>{under}</figure>'
+        f'<div class="box"><div class="scroll">{picture}</div></div>{under}</figure>'
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -11,7 +10,7 @@ from contextlib import contextmanager, suppress
 from mmap import mmap
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from fathoms.base.errors import FathomsError
 
@@ -115,7 +114,6 @@ def each_on_forks(
     turns = [items[start : start + size] for start in range(0, len(items), size)]
     results: list[Result] = []
     forks: list[_Fork] = []
-    gc.freeze()  # a look at what is there already would have forks copy all of it
     try:
         with blocked(ALL):
             regions = _shared_memory(workers)
@@ -127,7 +125,6 @@ def each_on_forks(
             for item in turn:
                 progress(item)
     finally:
-        gc.unfreeze()
         with blocked(ALL):
             for fork in forks:
                 fork.end()
@@ -170,7 +167,7 @@ class _Fork:
     the rest of what a process was sending when it was killed.
     """
 
-    def __init__(self, work: Callable[[Any], Any], turns: Sequence[Sequence[Any]], memory: mmap | None) -> None:
+    def __init__(self, work: Callable[[Any], Any], turns: Any, memory: mmap | None) -> None:
         import warnings
         from multiprocessing import get_context
 
@@ -184,7 +181,7 @@ class _Fork:
             self.process.start()
         there.close()  # or its end would go unnoticed
 
-    def take(self, turn: int) -> None:
+    def take(self, turn: Any) -> None:
         with suppress(OSError):  # if it has died, there is no result either
             self.pipe.send(turn)
 
@@ -206,9 +203,59 @@ class _Fork:
         self.pipe.close()
 
 
-def _serve(
-    work: Callable[[Any], Any], turns: Sequence[Sequence[Any]], memory: mmap | None, pipe: Any, first: int
-) -> None:
+class Aside(Generic[Item, Result]):
+    """Work on one item after another in a copy of this process, while this one makes the next; here, where there can be
+    no copy, or it dies."""
+
+    def __init__(self, work: Callable[[Item], Result], *, fork: bool) -> None:
+        self.work, self.waiting = work, list[Item]()  # the item that the fork has
+        self.done = list[Result]()
+        self.fork: _Fork | None = None
+        if fork and may_fork():
+            with blocked(ALL):
+                self.fork = _Fork(work, _AsGiven(), None)
+
+    def give(self, item: Item) -> None:
+        self._take_back()
+        if self.fork is None:
+            self.done.append(self.work(item))
+        else:
+            self.fork.take([item])
+            self.waiting = [item]
+
+    def results(self) -> list[Result]:
+        """Of all items, in their order. Then the copy ends."""
+        self._take_back()
+        self.end()
+        return self.done
+
+    def end(self) -> None:
+        if self.fork is not None:
+            with blocked(ALL):
+                self.fork.end()
+            self.fork = None
+
+    def _take_back(self) -> None:
+        if self.fork is None or not self.waiting:
+            return
+        results = self.fork.result()
+        if isinstance(results, Exception):
+            self.end()
+            raise results
+        if results is None:
+            self.end()
+        self.done += map(self.work, self.waiting) if results is None else results
+        self.waiting = []
+
+
+class _AsGiven:
+    """Turns of a fork that are sent to it and not known before."""
+
+    def __getitem__(self, turn: Any) -> Any:
+        return turn
+
+
+def _serve(work: Callable[[Any], Any], turns: Any, memory: mmap | None, pipe: Any, first: int) -> None:
     """What a fork does: take turns until it is ended."""
     _follow(first)
     region = None if memory is None else _Region(memory)

@@ -48,7 +48,6 @@ def parallel_map(
     settings: str = "",
     identity: Callable[[Item], str] = repr,
     heavy: bool = False,
-    threads: bool = True,
     doing: str = "",
     progress: Callable[[Item], None] = lambda item: None,
 ) -> list[Result]:
@@ -60,8 +59,7 @@ def parallel_map(
     known by `settings` and by `identity` of each item.
 
     Forks of this process do the work if they are safe. If not, `heavy` work goes to new processes, which take a second
-    to start and get several copies of what `work` refers to; other work goes to threads, or one by one if it cannot
-    share a process.
+    to start and get several copies of what `work` refers to; other work goes to threads.
     """
     items = list(items)
     progress = _told(progress, doing, len(items))
@@ -85,8 +83,6 @@ def parallel_map(
     if heavy:
         pieces = _pieces(items, workers)
         return _in_order(pieces, on_processes(_Mapped(work), pieces, workers), progress)
-    if not threads:
-        return [worked(item) for item in items]
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(workers) as pool:
