@@ -187,8 +187,7 @@ class DocumentGrades:
         drift = self._drifts(n, rng) if self.learner.pool_depth else None
         for topic, rows in enumerate(self._rows):
             size = rows.stop - rows.start
-            few = np.flatnonzero(wanted[topic, :size])
-            columns: Ints | slice = few if 2 * len(few) < size else slice(0, size)  # or they are not worth picking out
+            columns = np.flatnonzero(wanted[topic, :size])
             lot = rng.random((n, size), dtype=np.float32)[:, columns]
             features = self._features[rows][columns].T
             distance = self._distance[rows][columns]
