@@ -1,17 +1,15 @@
 """Few human judgments, many labels: how far off are estimates, and do their intervals fit?
 
-    FATHOMS_DATA=... python bench/few_labels.py [--cases 3] [--part choose] [-o docs/results/few-labels.md]
+    FATHOMS_DATA=... python bench/few_labels.py [--part choose] [-o docs/results/few-labels.md]
 
 A case is a collection, some of its runs, and a part of its judgments: a random share, one that depends on depth or on a
 label, or a shallow pool. Each is estimated by `Experiment.predict` as a user would call it, and compared with the
-scores under all judgments. Printed are, for each collection, condition, labels and measure: the bias and root mean
-square error of runs' means, beside those of the plain score and of labels taken as judgments;
-the errors of differences of the estimate and of the labels; the share of 95% intervals that cover, of means, of
-differences and of topics that can still change; their width over the best constant width, which covers 95% of these
-very cases; and their interval score over that of the best constant width (Gneiting and Raftery 2007).
+scores under all judgments. HEAD says what is printed; best constant widths cover 95% of the very cases, and interval
+scores (Gneiting and Raftery 2007) are over that of the best constant width.
 
 Estimates were chosen on `--part choose`: half of the topics and of the runs of dl20-passage. `--part report`, the
-default, is the other half. Re-rankers by GPT-4 under labels of GPT-4 are apart (`circular`).
+default, is the other half. Re-rankers by GPT-4 under labels of GPT-4 are apart. With the default numbers of cases it
+takes some 25 minutes of one core.
 """
 
 from __future__ import annotations
@@ -31,11 +29,14 @@ from typing import Any
 import numpy as np
 
 import fathoms as fm
+from fathoms.base.text import enumerated
 from fathoms.data.qrels import Qrels, read_qrels
 from fathoms.data.simulate import simulate
+from fathoms.estimate.design import SamplingDesign
 from fathoms.estimate.self_check import aggregated, interval
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.pool import judged_depths
+from fathoms.questions.predict.sampled_prediction import sampled_prediction
 
 MEASURES = ["P@10", "nDCG@10", "nDCG@20", "RR@10", "ERR@20", "RBP(p=0.8)", "AP", "nDCG", "Q@20", "R@100"]
 SHARES = [0.05, 0.1, 0.25, 0.5]
@@ -43,16 +44,24 @@ POOLS = (2, 5, 10)
 SOURCES = ("umbrela-gpt4", "exam-graded", "binary-gpt4o", "binary-llama32")
 NEAR, LEVEL = 1e-6, 0.95
 N_RUNS = 12
+CASES = {"dl20": 6, "trec8": 3, "covid": 3, "simulated": 4}
+FROM_SAMPLE = ("P@10", "nDCG@10", "nDCG@20", "RBP(p=0.8)", "AP", "nDCG", "R@100")  # which `assisted` estimates take
 HEAD = """# Few human judgments, many labels: results
 
 Made by `python bench/few_labels.py {arguments}`. [Two hundred human labels](../how-to/llm-labels.md) says what to make
 of it.
 
-A case is runs of a collection, a random part of its judgments, and the scores under all of them; of dl20-passage only
-topics and runs on which nothing was chosen. Bias and root mean square error (RMSE) are of runs' means: of the estimate,
-beside the plain score and the labels taken as judgments. Then the RMSE of differences of two runs. Then, of means,
-differences and topics that can still change: how many per cent of 95% intervals cover, and their width over the best
-constant width, which covers 95% of these very cases. Behind the bias stands its standard error over cases.
+A case is twelve runs of a collection, a part of its judgments, and the scores under all of them. There are {cases}.
+Of dl20-passage these are topics and runs on which nothing was chosen; nothing was chosen on TREC-8 and TREC-COVID
+either. First the bias of runs' means, with its standard error over cases, then root mean square errors (RMSE): of the
+default estimate; of the score as judged (plain); of RM's interpolated predictor; of labels taken as judgments; and of
+`assisted` estimates from the same sample, for the measures that have them. Then RMSE of differences of two runs: of the
+default, plain, and of labels. Then for means, differences and topics that can still change: how many per cent of 95%
+intervals cover, their mean width over the best constant width, which covers 95% of these very cases, and their interval
+score over that of the best constant width.
+
+"by depth": of documents in some run's first five 40% are judged, of others 10%; "by label": of those that UMBRELA gives
+2 or 3 it is 40%, of others 10%. "GPT-4 re-rankers": runs made with GPT-4 under a GPT-4 judge.
 """
 
 
@@ -67,8 +76,7 @@ class Trial:
     known: Qrels
     truth: Qrels
     runs: Any
-    pooled: Any = None
-    design: Any = None
+    design: Any = None  # None: no random sample
 
 
 @dataclass
@@ -79,6 +87,7 @@ class Tally:
     of_differences: dict[str, list[Floats]] = field(default_factory=dict)
     covered: dict[str, list[float]] = field(default_factory=dict)
     half: dict[str, list[Floats]] = field(default_factory=dict)  # widths, by kind
+    score: dict[str, list[Floats]] = field(default_factory=dict)  # interval scores, by kind
     off: dict[str, list[Floats]] = field(default_factory=dict)  # errors about the middle, by kind
     methods: list[str] = field(default_factory=list)
 
@@ -87,6 +96,8 @@ class Tally:
         if inside.size:
             self.covered.setdefault(kind, []).append(float(inside.mean()))
             self.half.setdefault(kind, []).append((high - low).ravel())
+            missed = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
+            self.score.setdefault(kind, []).append((high - low + 2 / (1 - LEVEL) * missed).ravel())
             self.off.setdefault(kind, []).append((truth - (low + high) / 2).ravel())
 
     def join(self, other: Tally) -> None:
@@ -95,37 +106,78 @@ class Tally:
             (self.of_differences, other.of_differences),
             (self.covered, other.covered),
             (self.half, other.half),
+            (self.score, other.score),
             (self.off, other.off),
         ):
             for name, values in theirs.items():
                 mine.setdefault(name, []).extend(values)  # type: ignore[arg-type]
         self.methods += other.methods
 
-    def rmse(self, method: str, differences: bool = False) -> str:
-        of = self.of_differences if differences else self.errors
-        return f"{np.sqrt(np.mean(np.concatenate(of[method]) ** 2)):.3f}" if method in of else ""
-
-    def row(self) -> list[str]:
-        biases = np.array([of_case.mean() for of_case in self.errors["estimate"]])
-        error = biases.std(ddof=1) / np.sqrt(len(biases)) if len(biases) > 1 else np.nan
-        cells = [f"{len(biases)}", f"{biases.mean():+.3f} ±{error:.3f}"]
-        cells += [self.rmse(method) for method in ("estimate", "plain", "labels")]
-        cells += [self.rmse(method, True) for method in ("estimate", "plain", "labels")]
-        for kind in ("means", "differences", "topics"):
-            if kind not in self.covered:
-                cells += ["", ""]
-                continue
-            width, off = np.concatenate(self.half[kind]), np.abs(np.concatenate(self.off[kind]))
-            best = 2 * float(np.quantile(off, LEVEL))
-            cells.append(f"{100 * np.mean(self.covered[kind]):.0f}")
-            cells.append(f"{width.mean() / max(best, 1e-9):.2f}")
-        return [*cells, "/".join(dict.fromkeys(self.methods))]
+    def facts(self) -> dict[str, float]:
+        """What a row shows, by column."""
+        biases = np.array([of_case.mean() for of_case in self.errors["default"]])
+        facts = {"cases": float(len(biases)), "bias": float(biases.mean()), "error": np.nan}
+        if len(biases) > 1:
+            facts["error"] = float(biases.std(ddof=1) / np.sqrt(len(biases)))
+        for prefix, of in (("", self.errors), ("differences ", self.of_differences)):
+            for method, values in of.items():
+                facts[prefix + method] = float(np.sqrt(np.mean(np.concatenate(values) ** 2)))
+        for kind in self.covered:
+            width, score = np.concatenate(self.half[kind]), np.concatenate(self.score[kind])
+            off = np.abs(np.concatenate(self.off[kind]))
+            best = max(2 * float(np.quantile(off, LEVEL)), 1e-9)
+            of_best = best + float((2 / (1 - LEVEL) * np.maximum(off - best / 2, 0.0)).mean())
+            facts[f"{kind} %"] = 100 * float(np.mean(self.covered[kind]))
+            facts[f"{kind} width"], facts[f"{kind} score"] = float(width.mean()) / best, float(score.mean()) / of_best
+        return facts
 
 
+METHODS = ("default", "plain", "interpolated", "labels", "assisted")
+OF_DIFFERENCES = ("default", "plain", "labels")
+KINDS = ("means", "differences", "topics")
 COLUMNS = (
-    *("collection", "condition", "labels", "measure", "cases", "bias", "RMSE", "plain", "labels'"),
-    *("diff.", "plain", "labels'", "means %", "width", "diffs %", "width", "topics %", "width", "estimate is"),
+    "cases",
+    *METHODS,
+    *(f"differences {method}" for method in OF_DIFFERENCES),
+    *(f"{kind} {fact}" for kind in KINDS for fact in ("%", "width", "score")),
 )
+
+
+def cells(facts: Mapping[str, float]) -> list[str]:
+    shown = []
+    for column in COLUMNS:
+        digits = 0 if column.endswith(("%", "cases")) else 2 if column.endswith(("width", "score")) else 3
+        shown.append(f"{facts[column]:.{digits}f}" if column in facts else "")
+    return shown
+
+
+def lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(row) + " |" for row in [rows[0], ["---"] * len(rows[0]), *rows[1:]]]
+
+
+def page(tallies: Mapping[tuple[str, ...], Tally]) -> list[str]:
+    """A table on average over measures, and one for each collection."""
+    by_key = {key: tally.facts() for key, tally in sorted(tallies.items())}
+    conditions = list(dict.fromkeys(key[:3] for key in by_key))
+    averages = [["collection", "judged", "labels", "estimate", "bias from", "to", *COLUMNS]]
+    for condition in conditions:
+        of_measures = [facts for key, facts in by_key.items() if key[:3] == condition]
+        methods = [method for key, tally in sorted(tallies.items()) if key[:3] == condition for method in tally.methods]
+        mean = {
+            c: float(np.mean([f[c] for f in of_measures if c in f]))
+            for c in COLUMNS
+            if any(c in f for f in of_measures)
+        }
+        ends = [f"{end(f['bias'] for f in of_measures):+.3f}" for end in (min, max)]
+        averages.append([*condition, ", ".join(dict.fromkeys(methods)), *ends, *cells(mean)])
+    shown = ["## On average over measures", "", *lines(averages)]
+    for collection in dict.fromkeys(key[0] for key in by_key):
+        rows = [["judged", "labels", "measure", "bias", *COLUMNS]]
+        for key, facts in by_key.items():
+            if key[0] == collection:
+                rows.append([*key[1:], f"{facts['bias']:+.3f} ±{facts['error']:.3f}", *cells(facts)])
+        shown += ["", f"## {collection}", "", *lines(rows)]
+    return shown
 
 
 # -- trials -----------------------------------------------------------------------------------------------------------
@@ -148,17 +200,22 @@ def random_parts(
     shares: Sequence[float],
 ) -> Iterator[Trial]:
     for share in shares:
-        known = part(truth, rng.random(len(truth)) < share)
-        for labels, paths in files.items():
-            yield Trial(name, f"{share:.0%} at random", labels, paths, known, truth, runs)
+        yield from by_rate(name, f"{share:.0%} at random", truth, runs, files, np.full(len(truth), share), rng)
 
 
 def by_rate(
     name: str, condition: str, truth: Qrels, runs: Any, files: Mapping[str, Sequence[Any]], rate: Floats, rng: Any
 ) -> Iterator[Trial]:
-    known = part(truth, rng.random(len(truth)) < rate)
+    drawn = rng.random(len(truth)) < rate
+    known = part(truth, drawn)
+    here = np.isin(np.array(truth.topics), known.topics)[truth.topic]
+    topics = np.array([known.topics.index(topic) if topic in known.topics else -1 for topic in truth.topics])
+    of_topic = topics[truth.topic[here]].astype(np.int32)
+    design = SamplingDesign(
+        known.topics, of_topic, truth.documents[here], probability=rate[here], sampled=drawn[here], source="the sample"
+    )
     for labels, paths in files.items():
-        yield Trial(name, condition, labels, paths, known, truth, runs)
+        yield Trial(name, condition, labels, paths, known, truth, runs, design)
 
 
 def depths_in(runs: Any, truth: Qrels) -> Any:
@@ -266,14 +323,29 @@ def table(frame: Any, measure: str, runs: Sequence[str], topics: Sequence[str], 
     return values
 
 
+def other_methods(trial: Trial, exp: Any, runs: Sequence[str]) -> dict[tuple[str, str], Floats]:
+    """By method and measure: means [run] of estimates that are no default."""
+    frames = [exp.predict(MEASURES, method="interpolated").frame]
+    if trial.design is not None:
+        measures = [measure for measure in exp.measures(MEASURES) if measure.name in FROM_SAMPLE]
+        sampled = sampled_prediction(exp, measures, trial.design, assist=True, plain=False, labels=list(trial.files))
+        frames.append(sampled.frame)
+    means: dict[tuple[str, str], Floats] = {}
+    for frame in frames:
+        for run, measure, method, value in frame.select("run", "measure", "method", "estimate").iter_rows():
+            means.setdefault((method, measure), np.zeros(len(runs)))[runs.index(run)] = value
+    return means
+
+
 def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_labels: dict[str, Any]) -> float:
-    exp = fm.Experiment(trial.known, trial.runs, pooled=trial.pooled, workers=1)
-    start = time.perf_counter()
+    exp = fm.Experiment(trial.known, trial.runs, workers=1)
+    start = time.process_time()
     result = exp.predict(MEASURES, labels=list(trial.files))
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     estimates = result.calibrated
     assert estimates is not None
     runs, topics = estimates.runs, estimates.topics
+    others = other_methods(trial, exp, runs)
     for name in MEASURES:
         estimate = estimates[fm.parse_measure(name)]
         truth = table(whole, name, runs, topics)
@@ -281,7 +353,8 @@ def outcome(trial: Trial, tallies: dict[tuple[str, ...], Tally], whole: Any, by_
         tally.methods.append(f"{estimates.selection.name} {estimate.method}")
         a, b = np.triu_indices(len(runs), 1)
         means, center, true = estimate.means, estimate.point_means, truth.mean(axis=1)
-        values = {"estimate": center, "plain": aggregated(estimate.measure, estimate.score)}
+        values = {"default": center, "plain": aggregated(estimate.measure, estimate.score)}
+        values |= {method: others[method, name] for method in ("interpolated", "assisted") if (method, name) in others}
         if trial.labels in by_labels:
             values["labels"] = table(by_labels[trial.labels], name, runs, topics).mean(axis=1)
         for method, value in values.items():
@@ -322,7 +395,7 @@ def of_case(args: argparse.Namespace, which: str, case: int) -> tuple[dict[tuple
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=12)
+    parser.add_argument("--cases", type=int, help="of each collection")
     parser.add_argument("--part", choices=("choose", "report"), default="report")
     parser.add_argument("--only", nargs="*", default=("dl20", "trec8", "covid", "simulated"))
     parser.add_argument("--quick", action="store_true")
@@ -334,20 +407,23 @@ def main() -> None:
     args = parser.parse_args()
     tallies: dict[tuple[str, ...], Tally] = {}
     seconds: list[float] = []
+    numbers = {which: args.cases or CASES[which] for which in args.only}
+    cases = [(case, which) for which in args.only for case in range(numbers[which])]
     with ProcessPoolExecutor(args.jobs) as executor:
-        cases = [executor.submit(of_case, args, which, case) for case in range(args.cases) for which in args.only]
-        for finished in as_completed(cases):
+        for finished in as_completed([executor.submit(of_case, args, which, case) for case, which in sorted(cases)]):
             of, took = finished.result()
             seconds += took
             for key, tally in of.items():
                 tallies.setdefault(key, Tally()).join(tally)
-            lines = ["| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
-            lines += ["| " + " | ".join([*key, *tallies[key].row()]) + " |" for key in sorted(tallies)]
-            lines.append(f"\n<!-- {len(seconds)} estimates, {np.mean(seconds):.1f} s each -->")
+            shown = page(tallies)
+            shown += ["", f"{len(seconds):,} estimates, {np.mean(seconds):.1f} s of one core each."]
             if args.output is not None:
-                head = HEAD.format(arguments=" ".join(sys.argv[1:]))
-                args.output.write_text("\n".join([head, *lines]) + "\n")
-    print("\n".join(lines))
+                in_words = enumerated([f"{number} of {which}" for which, number in numbers.items()])
+                arguments = " ".join([*sys.argv[1:-1], "docs/results/few-labels.md"])
+                head = HEAD.format(arguments=arguments, cases=in_words)
+                args.output.write_text("\n".join([head, *shown]) + "\n")
+    if args.output is None:
+        print("\n".join(shown))
 
 
 if __name__ == "__main__":

@@ -576,9 +576,8 @@ ESTIMATED = {
     r"(?P<of>[\d,]+) of the documents of (?:this run|these \d+ runs))\. Estimated: the score once (?:all that were up "
     r"for drawing are judged; others count|the documents of (?:this run|these \d+ runs) are judged down to rank "
     r"(?P<to>\d+); deeper unjudged ones count) as not relevant\.",
-    "halves": r"Halves of the sample were estimated from too: they show in which direction estimates from few "
-    r"judgments err, which is taken out, and how far, which widens intervals\. `predict --sampled FILE` takes a stated "
-    r"sample\.",
+    "halves": r"Halves of the sample were estimated from too: how far apart they lie says how wide intervals have to "
+    r"be\. `predict --sampled FILE` takes a stated sample\.",
     "holds": r"p_holds: the probability that a difference is significant in the same direction once all documents that "
     r"the estimates are about are judged\.",
     "others": r"Some judged documents seem to come from runs that are not given here\. What those runs did not find is "
@@ -715,7 +714,8 @@ def check_pair(
 
 
 def target_depth(w: World, plain: str, runs: Sequence[str] | None = None) -> int:
-    """How deep the judging goes that estimates are about: as deep as the pool and as the measure reads, or 100."""
+    """How deep the judging goes that estimates are about: as deep as the pool and as the measure reads, or 100; for an
+    ideal ranking that is cut off no more times the pool's depth than that is the shallowest level of the backtests."""
     names = list(runs or w.names)
     exp = fm.Experiment(w.grades, {name: w.runs[name] for name in names}, ties=w.ties, workers=1)  # type: ignore[arg-type]
     pool = exp.pool_assumed()
@@ -725,6 +725,9 @@ def target_depth(w: World, plain: str, runs: Sequence[str] | None = None) -> int
         read = next(i for i, sum_ in enumerate(weight, 1) if sum_ >= 0.99 * weight[-1])
     elif plain.startswith(("P@", "ERR@", "SDCG@", "Success@")):
         read = int(plain.partition("@")[2])
+    elif plain.startswith("nDCG@") and pool.known:
+        cutoff = int(plain.partition("@")[2])
+        read = max(cutoff, min(100, pool.depth**2 // max(1, round(pool.depth / 4))))
     longest = max(len(docs) for name in names for t, docs in w.ordered(name).items() if t in w.grades)
     return min(max(read, pool.depth if pool.known else 0), longest)
 

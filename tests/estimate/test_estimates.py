@@ -460,9 +460,12 @@ def test_judging_goes_as_deep_as_is_said() -> None:
 
 def test_the_depth_of_judging_that_is_assumed() -> None:
     pool = AssumedPool(["x"], 20, 1.0, "", True)
-    depths = {"P@10": 20, "P@50": 50, "RBP(p=0.95)": 90, "RBP(p=0.5)": 20, "AP": 100, "nDCG@10": 100, "RR": 100}
+    depths = {"P@10": 20, "P@50": 50, "RBP(p=0.95)": 90, "RBP(p=0.5)": 20, "AP": 100, "nDCG@10": 80, "RR": 100}
     assert {name: suggested_depth(parse_measure(name), pool, 1000) for name in depths} == depths
     assert suggested_depth(parse_measure("AP"), pool, 60) == 60
+    # A pool of 5 is checked from 1, 2 and 4, five times as deep as the shallowest; one of 2 only twice as deep.
+    cut = {depth: suggested_depth(parse_measure("nDCG@10"), replace(pool, depth=depth), 1000) for depth in (2, 5, 10)}
+    assert cut == {2: 10, 5: 25, 10: 50}
     assert suggested_depth(parse_measure("P@10"), AssumedPool(["x"], 20, 1.0, "", False), 1000) == 10
 
 

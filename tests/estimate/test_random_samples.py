@@ -15,20 +15,17 @@ from fathoms.data.simulate import simulate
 from fathoms.estimate.design import SamplingDesign
 from fathoms.estimate.drawn_sample import (
     APART,
-    COMMON,
-    LABELS_OFF,
-    UNSURE,
-    bias,
-    corrected,
-    correlation,
-    joined,
+    PRIOR_SPLITS,
+    TOPICS,
+    USUAL,
+    common_widening,
     sample_scores,
-    widening,
+    widened,
 )
 from fathoms.estimate.frame_documents import counted, graded, undrawn
 from fathoms.estimate.mixed_logistic import MixedPrior, Outcomes, fit_mixed
 from fathoms.estimate.sample_design import as_good_as, label_strata
-from fathoms.estimate.sampling_frame import _falling, _flat_share, sampling_frame
+from fathoms.estimate.sampling_frame import _falling, _flat_share, _inside, sampling_frame
 from fathoms.estimate.self_check import interval
 from fathoms.inference.grade_agreement import kappa
 from fathoms.measures.parse import parse_measure
@@ -137,6 +134,15 @@ def test_labelled_documents_are_what_was_sampled_where_judgments_are_among_them(
     assert any("of the labelled documents" in sentence for sentence in found.sentences)
 
 
+def test_a_low_first_band_does_not_stand_for_the_rate() -> None:
+    n, y = np.array([166.0, 129, 125, 141, 131, 353, 658, 783]), np.array([3.0, 7, 7, 11, 5, 15, 2, 0])
+    flat = y[:6].sum() / n[:6].sum()
+    assert _flat_share(n, y) == pytest.approx(flat)
+    inside = _inside(n, y, flat)
+    assert (inside[:6] == 1).all()
+    assert inside[6:] == pytest.approx([2 / 658 / flat, 0.0])
+
+
 def test_falling_shares_are_those_of_a_plain_loop() -> None:
     rng = np.random.default_rng(0)
     for _ in range(30):
@@ -226,39 +232,36 @@ def test_halves_are_of_each_topic_and_make_the_whole() -> None:
         assert all(part.rate == pytest.approx(0.15, rel=0.4) for part in parts)
 
 
-def test_uncertain_coefficients_leave_the_chances_of_the_fit() -> None:
+def test_uncertain_coefficients_and_effects_leave_the_chances_of_the_fit() -> None:
     runs, qrels = world(0)
     sample = sample_of(share_of(qrels, 0.3, 0), runs)
     model = sample.fitted()
-    documents, fit = sample.documents, model.fits[0]
+    documents, fit, rng = sample.documents, model.fits[0], np.random.default_rng(0)
     rows = np.arange(0, len(documents), 7)
     features, topic = documents.features(rows).astype(float), documents.topic[rows]
     sloped = features[:, list(documents.sloped)]
     logits = features @ fit.coefficients + (sloped * fit.effects[topic]).sum(axis=1)
-    away = np.random.default_rng(0).multivariate_normal(np.zeros(len(fit.shared)), fit.shared, 2000)
+    away = rng.multivariate_normal(np.zeros(len(fit.shared)), fit.shared, 2000)
     following = np.einsum("nj,njp,dp->dn", sloped, fit.coupling[topic], away)
-    drawn = logits + away @ features.T - following + model.sharpening(features.astype(np.float32), topic)[0]
+    own = np.stack([rng.multivariate_normal(np.zeros(len(block)), block, 2000) for block in fit.own])
+    drawn = logits + away @ features.T - following + np.einsum("ndj,nj->dn", own[topic], sloped)
+    drawn += model.sharpening(features.astype(np.float32), topic)[0]
     chance = 1 / (1 + np.exp(-logits))
     assert (1 / (1 + np.exp(-drawn))).mean(axis=0) == pytest.approx(chance, abs=0.03)
 
 
-def test_a_bias_and_a_stretch_that_go_with_the_rate_are_found() -> None:
-    rng = np.random.default_rng(2)
-    rate, runs = 0.2, 20
-    true = rng.random(runs)
-
-    def biased(share: float) -> Any:
-        off = (1 / share - 1) ** 0.4
-        return true.mean() - 0.03 * off + (1 - 0.05 * off) * (true - true.mean())
-
-    whole = biased(rate)
-    noise = 0.02 * rng.standard_normal((3, 1, runs)) * np.array([[[1.0], [-1.0]]])  # falls out between the halves
-    shift, stretch = bias(whole, biased(rate / 2) + noise, rate)
-    assert shift == pytest.approx(true.mean() - whole.mean())
-    assert whole.mean() + shift + stretch * (whole - whole.mean()) == pytest.approx(true)
-    shift, stretch = bias(true, true + 0.02 * rng.standard_normal((3, 2, runs)), rate)
-    assert abs(shift) < 0.01
-    assert stretch < 1.05
+def test_drawn_chances_are_those_of_the_fit_for_documents_of_no_run_too() -> None:
+    runs, qrels = world(0)
+    sample = sample_of(share_of(qrels, 0.3, 0), runs)
+    model = sample.fitted()
+    documents = sample.documents
+    features, topic = documents.typical_others
+    fits = [
+        features @ fit.coefficients + (features[:, documents.sloped] * fit.effects).sum(axis=1) for fit in model.fits
+    ]
+    expected = np.cumprod(1 / (1 + np.exp(-np.array(fits))), axis=0)
+    chances = model.sampler(np.arange(3), 400, 0).chances((features, topic)).mean(axis=1)
+    assert chances.mean() == pytest.approx(expected.mean(), abs=0.02)
 
 
 def test_draws_are_widened_to_what_halves_show() -> None:
@@ -274,62 +277,28 @@ def test_draws_are_widened_to_what_halves_show() -> None:
         real.append(values[sample].mean(axis=0))
         guessed.append((1 - rate) / 4 * (values[first].mean(axis=0) - values[second].mean(axis=0)) ** 2)
     assert np.mean(guessed) == pytest.approx(np.var(real, axis=0).mean(), rel=0.15)
-    draws = 0.01 * rng.standard_normal((400, 1)) + 0.001 * rng.standard_normal((400, 6))
+    shared = 0.01 * rng.standard_normal((400, 1))
     apart = 0.2 * rng.standard_normal((200, 1, 1)) * np.array([[[0.5], [-0.5]]]) + np.zeros((200, 2, 6))
-    common, own = widening(draws, apart, 0.0, 0.0)
-    assert common == pytest.approx(10 * COMMON, rel=0.2)
-    assert own == APART
-    doubted, _ = widening(draws, 0 * apart, 0.0, 0.02)
-    assert doubted == pytest.approx(COMMON * np.sqrt(1 + (UNSURE * 0.02 / 0.01) ** 2), rel=0.1)
+    assert common_widening(shared, apart, 0.0, 1.5) == pytest.approx(10, rel=0.2)
+    few = common_widening(shared, 0 * apart[:5], 0.0, 4.0)  # halves say nothing, and count for five splits
+    assert few == pytest.approx(np.sqrt(4 * PRIOR_SPLITS / (5 + PRIOR_SPLITS)))
+    assert common_widening(0 * shared, apart, 0.0, 1.5) == 1.0
 
 
-def test_what_is_corrected_moves_by_that_much() -> None:
+def test_widened_draws_have_the_same_mean_and_leave_what_is_known() -> None:
     rng = np.random.default_rng(4)
-    draws = rng.standard_normal((50, 3, 7)) * np.array([0, 1, 2, 0.5, 1, 0, 3])
-    means = draws.mean(axis=(0, 2))
-    of_halves = np.broadcast_to(means - 0.02, (5, 2, 3))
-    after = corrected(draws, of_halves, 0.2)
-    shift, stretch = bias(means, of_halves, 0.2)
-    assert after.mean(axis=(0, 2)) == pytest.approx(means.mean() + shift + stretch * (means - means.mean()))
-    assert (after[:, :, [0, 5]] == draws[:, :, [0, 5]]).all()  # what is known stays
-
-
-def test_two_opinions_count_by_the_inverse_of_their_mean_square_error() -> None:
-    rng, off = np.random.default_rng(5), LABELS_OFF[0]
-    common, own = off * rng.standard_normal((4000, 1, 1)), 0.03 * rng.standard_normal((4000, 5, 1))
-    draws = 0.4 + common + own + np.zeros((1, 1, 6))
-    by_labels = np.full((5, 6), 0.6)
-    both = joined(draws, by_labels, np.sqrt(0.5))  # half explained
-    assert both.mean() == pytest.approx(0.5, abs=0.006)
-    assert both.mean(axis=(1, 2)).std() == pytest.approx(off / np.sqrt(2), rel=0.05)
-    assert joined(draws, by_labels, 0.0) == pytest.approx(draws, abs=1e-3)  # useless labels
-
-
-def test_agreement_is_a_correlation_from_0() -> None:
-    rng = np.random.default_rng(6)
-    x = rng.random(50)
-    y = x + rng.random(50)
-    assert correlation(x, y) == pytest.approx(np.corrcoef(x, y)[0, 1])
-    assert correlation(x, -y) == 0.0
-    assert correlation(x, np.ones(50)) == 0.0
-
-
-@pytest.mark.filterwarnings("ignore::fathoms.base.errors.FathomsWarning")
-def test_scores_by_labels_are_those_of_a_file_of_them() -> None:
-    runs, qrels = world(4)
-    rng = np.random.default_rng(4)
-    part = qrels.keep(rng.random(len(qrels)) < 0.6)
-    labels = {t: {d: float(rng.integers(2)) for d in of} for t, of in part.to_dict().items()}
-    known = share_of(part, 0.3, 4)
-    sample = sample_of(known, runs, labels=labels)
-    measure = parse_measure("AP")
-    [(_, scores)] = sample.by_labels({measure: 50})
-    judged = {t: {d: int(g) for d, g in of.items()} for t, of in labels.items() if t in known}
-    frame = fm.evaluate(judged, runs, ["AP"], by_topic=True)
-    true = {(run, topic): score for run, topic, score in frame.select("run", "topic", "score").iter_rows()}
-    for r, run in enumerate(sample.candidates.names):
-        for t, topic in enumerate(sample.candidates.topics):
-            assert scores[measure][r, t] == pytest.approx(true.get((run, topic), 0.0)), (run, topic)
+    draws = rng.standard_normal((300, 3, 7)) * np.array([0, 1, 2, 0.5, 1, 0, 3])
+    after = widened(draws, np.zeros((5, 2, 3)), 0.2, True)
+    assert after.mean(axis=0) == pytest.approx(draws.mean(axis=0))
+    assert (after[:, :, [0, 5]] == draws[:, :, [0, 5]]).all()
+    means, wider = draws.mean(axis=2), after.mean(axis=2)
+    by_hand = max(1.0, np.sqrt(PRIOR_SPLITS * USUAL[True] / (5 + PRIOR_SPLITS)))
+    assert wider.mean(axis=1).std() == pytest.approx(by_hand * means.mean(axis=1).std())
+    assert (wider[:, 0] - wider[:, 1]).std() == pytest.approx(APART[True] * (means[:, 0] - means[:, 1]).std())
+    own = draws[:, 0, 6] - means[:, 0] * draws[:, 0, 6].std() / draws[:, 0].std(axis=0).mean()
+    assert (
+        after[:, 0, 6] - wider[:, 0] * draws[:, 0, 6].std() / draws[:, 0].std(axis=0).mean()
+    ).std() == pytest.approx(TOPICS * own.std())
 
 
 def test_effects_of_topics_have_the_posterior_of_a_fine_grid() -> None:

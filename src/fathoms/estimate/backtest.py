@@ -65,7 +65,7 @@ def hidings(
     judged = documents.judged
     all_hidings: list[Hiding] = []
     if pool_depth >= 2 and deeper:
-        for level in sorted({max(1, round(share * pool_depth)) for share in LEVELS} - {pool_depth}):
+        for level in levels_below(pool_depth):
             hidden = judged & (documents.pooled > level) & (documents.pooled <= pool_depth)
             all_hidings.append(_hiding(f"{DEEPER}{level}", judged, hidden, level))
     if pool_depth >= 1 and outsiders:
@@ -84,6 +84,16 @@ def hidings(
     return [
         hiding for hiding in all_hidings if len(hiding.hidden) and (level_of[hiding.known] > 0).sum() >= FEWEST_RELEVANT
     ]
+
+
+def levels_below(pool_depth: int) -> list[int]:
+    """Depths from which the deeper part of a pool is predicted."""
+    return sorted({max(1, round(share * pool_depth)) for share in LEVELS} - {pool_depth})
+
+
+def checkable_depth(pool_depth: int) -> int:
+    """How deep estimates can be checked: as many times the pool's depth as that is the shallowest of the levels."""
+    return pool_depth * pool_depth // min(levels_below(pool_depth), default=1)
 
 
 def _hiding(name: str, judged: Bools, hidden: Bools, depth: int) -> Hiding:

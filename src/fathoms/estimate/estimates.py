@@ -21,7 +21,7 @@ from fathoms.base.parallel import parallel_map
 from fathoms.data.document_values import read_values
 from fathoms.data.qrels import JUDGED
 from fathoms.data.topic_groups import TopicGroups
-from fathoms.estimate.backtest import Drift, Hiding, fit_drift, hidings, log_distance
+from fathoms.estimate.backtest import Drift, Hiding, checkable_depth, fit_drift, hidings, log_distance
 from fathoms.estimate.backtest_fit import (
     SAMPLED,
     Calibration,
@@ -48,6 +48,7 @@ from fathoms.evidence.evidence import Bools, Floats, Ints
 from fathoms.experiment.assumed_pool import AssumedPool
 from fathoms.experiment.base import BaseExperiment
 from fathoms.measures.base import Measure, Scores
+from fathoms.measures.normalised import NormalisedSum
 from fathoms.measures.weighted import Weighted
 
 BACKTEST_DRAWS = 60
@@ -58,8 +59,12 @@ PIECES = 4  # of the draws, for workers
 
 def suggested_depth(measure: Measure, pool: AssumedPool, longest: int, as_deep: bool = False) -> int:
     """How deep judging is thought to go where nobody says so: as deep as the pool, and as the measure reads; for
-    measures that depend on all relevant documents at least 100, the usual depth of a pool."""
+    measures that depend on all relevant documents at least 100, the usual depth of a pool. An ideal ranking that is cut
+    off has room for few documents, and those far below the pool are predicted as relevant too often: for it no deeper
+    than can be checked."""
     depth = longest if as_deep else USUAL_POOL
+    if isinstance(measure, NormalisedSum) and measure.k is not None and pool.known and not as_deep:
+        depth = max(int(measure.k), min(depth, checkable_depth(pool.depth)))
     if measure.based_on == "utility":
         if measure.k is not None:
             depth = int(measure.k)

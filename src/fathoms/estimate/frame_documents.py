@@ -24,13 +24,13 @@ from fathoms.evidence.candidates import NOWHERE, Candidates
 from fathoms.evidence.evidence import Bools, Floats, Ints
 
 TOP = 10.0  # rank at which a document counts half as far up as at the very first
-SHARED = 6  # features that do not depend on how many runs and labels there are
-CENTRES = (0.0, 0.4, 0.4, 0.5, 0.0)
+SHARED = 7  # features that do not depend on how many runs and labels there are
+CENTRES = (0.0, 0.4, 0.4, 0.5, 0.0, 0.0, 0.2)
 # Of the first step up: means of the shared coefficients. Of it and of further ones: standard deviations of these, of a
 # label's and a run's, and variances over topics (of intercept, depth and labels).
-MEANS = (-1.2, 1.0, 5.0, 0.3, 0.0, 0.0)
-SPREADS = ((3.0, 3.0, 5.0, 3.0, 3.0, 2.0), (2.0, 2.0, 3.0, 3.0, 3.0, 1.0))
-LABEL_SPREADS, BY_DEPTH_SPREAD, RUN_SPREADS = (1.5, 1.0), 1.0, (6.0, 3.0)
+MEANS = (-1.2, 1.0, 5.0, 0.3, 0.0, 0.0, 0.0)
+SPREADS = ((3.0, 3.0, 5.0, 3.0, 3.0, 2.0, 3.0), (2.0, 2.0, 3.0, 3.0, 3.0, 1.0, 3.0))
+LABEL_SPREADS, BY_DEPTH_SPREAD, RUN_SPREADS = (1.5, 1.0), 1.0, (3.0, 2.0)
 FOLLOWS = 0.7  # share of a coefficient that is expected at the next step
 OF_TOPICS = ((3.5, 4.5, 3.0, 0.7), (2.5, 3.0, 2.0, 0.7))
 TOPICS = 40.0
@@ -54,7 +54,7 @@ class FrameDocuments(Documents):
     def typical_others(self) -> tuple[NDArray[np.float32], Ints]:
         """Features of a document of each topic that no run has, and nobody labelled; and the topics."""
         shown = np.zeros((self.n_topics, self.n_features), dtype=np.float32)
-        shown[:, :SHARED] = (1.0, -CENTRES[1], -CENTRES[2], 1 - CENTRES[3], 0.5, 1.0)
+        shown[:, :SHARED] = (1.0, -CENTRES[1], -CENTRES[2], 1 - CENTRES[3], 0.5, 1.0, -CENTRES[6])
         return shown, np.arange(self.n_topics)
 
     @property
@@ -79,6 +79,9 @@ class FrameDocuments(Documents):
         shown[:, 3] = depth - CENTRES[3]
         shown[:, 4] = np.maximum(depth - 0.5, 0.0)
         shown[:, 5] = self.outside[rows]
+        steep = ranks.copy()
+        steep.data = 1 / ranks.data
+        shown[:, 6] = np.sqrt(np.asarray(steep.sum(axis=1)).ravel() / self.n_runs) - CENTRES[6]
         shown[:, SHARED : SHARED + n_labels] = self.labels[rows]
         shown[:, SHARED + n_labels : SHARED + 2 * n_labels] = self.labels[rows] * shown[:, 3:4]
         shown[:, SHARED + 2 * n_labels :] = top.toarray() / np.sqrt(self.n_runs)

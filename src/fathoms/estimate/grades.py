@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,9 @@ class GradeModel:
         sloped, shifts = features[:, list(self.documents.sloped)], []
         for fit in self.fits:
             along = features - np.einsum("nj,njp->np", sloped, fit.coupling[topic])
-            wider = np.sqrt(1 + np.pi / 8 * ((along @ fit.shared) * along).sum(axis=1))
+            variance = ((along @ fit.shared) * along).sum(axis=1)
+            variance += np.einsum("nj,njk,nk->n", sloped, fit.own[topic], sloped)
+            wider = np.sqrt(1 + np.pi / 8 * variance)
             shifts.append((wider - 1) * _logits(features, topic, fit, self.documents.sloped))
         return np.stack(shifts)
 
@@ -92,8 +95,10 @@ class GradeSampler:
         features, topic = documents
         slopes = list(self.model.documents.sloped)
         logits = [
-            coefficients @ features.T + np.einsum("dnq,nq->dn", effects[:, topic], features[:, slopes])
-            for coefficients, effects in self.samples
+            coefficients @ features.T + np.einsum("dnq,nq->dn", effects[:, topic], features[:, slopes]) + sharper
+            for (coefficients, effects), sharper in zip(
+                self.samples, self.model.sharpening(features, topic), strict=True
+            )
         ]
         return np.cumprod(expit(np.stack(logits)), axis=0)
 
@@ -157,14 +162,15 @@ class GradeSampler:
             logits += sharper[step]
             if step == 0:
                 logits += shifts.added()
-            chance = chance * _chances(logits)
+            chance = chance * chances_in_place(logits)
             drawn[lot < chance] = level
         return drawn
 
 
-def _chances(logits: Floats) -> Floats:
-    """As `expit`, which is slow, in place."""
-    np.exp(np.negative(logits, out=logits), out=logits)
+def chances_in_place(logits: NDArray[Any]) -> NDArray[Any]:
+    """As `expit`, which is slow."""
+    with np.errstate(over="ignore"):
+        np.exp(np.negative(logits, out=logits), out=logits)
     logits += 1.0
     return np.divide(1.0, logits, out=logits)
 

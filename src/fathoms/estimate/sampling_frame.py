@@ -28,7 +28,7 @@ EVEN_BY_RUNS, EVEN_BY_RANK, SURE = 2.2, 1.3, 3.0  # or so many standard errors
 MOST_RUNS = 3  # documents of 1, 2, 4 or 8 runs and more are told apart
 NEARLY_ALL = 0.95  # of the judged documents have a label, where labelled documents are what was sampled
 RARELY = 10.0  # times as many judged on average as of the deeper half, where that was hardly drawn from
-SAME_SHARE = 1.0  # log likelihood that may be lost where bands are taken to have one share
+SAME_SHARE = 1.92  # log likelihood that may be lost where bands are taken to have one share (a test at 5%)
 NEGLIGIBLE = 0.01  # chance of having been up for drawing, below which a document is left out
 THIN = 0.2  # rate below which 95% intervals covered as few as 77% of means (docs/results/few-labels.md)
 EDGES = np.unique(np.rint(1.4 ** np.arange(1, 40)).astype(np.int64))  # of bands of ranks
@@ -87,7 +87,7 @@ def pool_sampled(table: DocumentTable, reach: Ints, judged: Bools) -> SamplingFr
     rate = _flat_share(n[1:].sum(axis=0), y[1:].sum(axis=0))
     if not rate:
         return None
-    inside = np.minimum(np.stack([_falling(*row) for row in zip(n, y, strict=True)]) / rate, 1.0)[of_runs, band]
+    inside = np.stack([_inside(*row, rate) for row in zip(n, y, strict=True)])[of_runs, band]
     unjudged = ratio(inside * (1 - rate), 1 - inside * rate)
     inside = np.where(judged, 1.0, np.where(unjudged < NEGLIGIBLE, 0.0, unjudged))
     return SamplingFrame(rate, inside, int(reach[inside > 0].max()), False)
@@ -134,15 +134,22 @@ def _flat_share(n: Floats, y: Floats) -> float:
     best = _likelihood(n, y, _falling(n, y))
     share = 0.0
     for last in range(1, len(n) + 1):
-        whole = n[:last].sum()
-        if not whole:
-            continue
-        flat = y[:last].sum() / whole
-        shares = np.concatenate([np.full(last, flat), np.minimum(_falling(n[last:], y[last:]), flat)])
-        if share and best - _likelihood(n, y, shares) > SAME_SHARE:
+        together = [np.append(counts[:last].sum(), counts[last:]) for counts in (n, y)]
+        first, *deeper = _falling(*together)
+        if share and best - _likelihood(n, y, np.append(np.full(last, first), deeper)) > SAME_SHARE:
             break
-        share = float(flat)
+        share = float(first)
     return share
+
+
+def _inside(n: Floats, y: Floats, rate: float) -> Floats:
+    """The share of each band that was up for drawing: the whole of the first ones, as many of them as may well be."""
+    best = _likelihood(n, y, np.minimum(_falling(n, y), rate))
+    for last in range(len(n), -1, -1):
+        shares = np.append(np.full(last, rate), np.minimum(_falling(n[last:], y[last:]), rate))
+        if best - _likelihood(n, y, shares) <= SAME_SHARE:
+            break
+    return np.asarray(shares / rate)
 
 
 def _likelihood(n: Floats, y: Floats, share: Floats) -> float:

@@ -89,8 +89,8 @@ def _of_halves(estimates: Estimates) -> str:
             "where the truth is known, so no verdict rests on them."
         )
     return (
-        "Halves of the sample were estimated from too: they show in which direction estimates from few judgments err, "
-        "which is taken out, and how far, which widens intervals. `predict --sampled FILE` takes a stated sample."
+        "Halves of the sample were estimated from too: how far apart they lie says how wide intervals have to be. "
+        "`predict --sampled FILE` takes a stated sample."
         f"{warning}"
     )
 
