@@ -468,8 +468,8 @@ class BaseExperiment(Reading):
         only pools and limits of the universe call for other evidence on it."""
         if not alignment.is_plain or not self.keeps(name):
             return alignment.of(self.ranking(name))
-        if name not in self._aligned or (alignment.trace and self._aligned[name].judgment is None):
-            self._aligned[name] = replace(alignment, unjudged_in_universe=None).of(self.ranking(name))
+        if name not in self._aligned:
+            self._aligned[name] = replace(alignment, unjudged_in_universe=None, trace=True).of(self.ranking(name))
         return alignment.completed(self._aligned[name])
 
     def aligned(self, ranked: Ranked, alignment: Alignment) -> Aligned:

@@ -598,7 +598,7 @@ def quick_ends(measure: Measure, block: RankingBlock, a: Ints, b: Ints, others: 
     """[end, pair] from what each ranking can have by itself."""
     if isinstance(measure, Weighted):
         return _weighted_ends(measure, block, a, b, over_ties)
-    universe = np.zeros(len(block), dtype=np.int64)
+    universe = block.unjudged.sum(axis=1)
     if "universe" in measure.params:
         together = block.unjudged_of_both(a, b) + others
         np.maximum.at(universe, a, together)
