@@ -88,6 +88,16 @@ def test_a_worker_that_dies_costs_a_retry(scheduler: str | None, notes: Path) ->
     assert work.started(0) == 1, "what had ended is not run again"
 
 
+def test_a_worker_that_is_slow_to_come_back_is_waited_for(notes: Path) -> None:
+    """On a busy machine a process takes longer to start than Dask waits for it by default."""
+    from dask import config
+
+    work = DiesOnce(notes)
+    with config.set({"distributed.deploy.lost-worker-timeout": "1 ms"}):
+        rows = parallel.run_batches(work, BATCHES, workers=1, scheduler="local:1")
+    assert rows["square"].to_list() == EXPECTED
+
+
 @pytest.mark.long
 @WHERE
 def test_a_batch_that_always_kills_its_worker_is_named(scheduler: str | None, notes: Path, tmp_path: Path) -> None:

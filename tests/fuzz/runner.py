@@ -17,9 +17,11 @@ from queue import Empty, SimpleQueue
 
 from tests.fuzz.kinds import KINDS, kind, made
 
-SECONDS = 5.0  # that a case may take
+SECONDS = 5.0  # of a processor that a case may take
 IMPORTS = 60.0  # seconds for what the first case needs
-GRACE = 5.0  # until a process is killed that does not hear of that
+GRACE = (
+    60.0  # by the clock, until a process is killed that does not hear of that, or waits; other work may keep it waiting
+)
 TOGETHER = 500  # cases that a process gets at a time
 MEMORY = 8 << 30  # bytes of a process
 
@@ -121,9 +123,9 @@ def _serve(there: Connection, seconds: float, kinds: dict[str, str]) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # where polars says that it panics
 
     def too_long(number: int, frame: object) -> None:
-        raise TooLong(f"took more than {seconds:g} seconds")
+        raise TooLong(f"took more than {seconds:g} seconds of a processor")
 
-    signal.signal(signal.SIGALRM, too_long)
+    signal.signal(signal.SIGPROF, too_long)
     while True:
         try:
             name, seed, start, stop = there.recv()
@@ -137,12 +139,12 @@ def _serve(there: Connection, seconds: float, kinds: dict[str, str]) -> None:
 
 def _outcome(name: str, seed: int, number: int, seconds: float) -> tuple[str, str]:
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         word = try_case(name, seed, number)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         return word, ""
     except BaseException as error:  # also a panic of polars, which is no Exception
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         return "hang" if isinstance(error, TooLong) else "failure", traceback.format_exc()
 
 

@@ -117,7 +117,10 @@ EXAMPLES: dict[str, Callable[[], Any]] = {
         AXES,
     ),
 }
-NO_CHARTS = ("as_xml_text", "available", "axis_of", "drawable", "finish", "in_style", "require", "specification")
+NO_CHARTS = (
+    *("as_xml_text", "available", "axis_of", "drawable", "finish", "for_a_page", "in_style", "require"),
+    "specification",
+)
 KINDS = {
     name: function
     for module in (charts, paper_charts)

@@ -54,7 +54,7 @@ from fathoms.measures.weighted import Weighted
 BACKTEST_DRAWS = 60
 USUAL_POOL = 100  # depth to which collections are judged for measures that need all relevant documents
 READ = 0.99  # of a measure's weight: the depth that it suggests
-PIECES = 4  # of the draws, for workers
+PIECES = 8  # of the draws, for workers
 
 
 def suggested_depth(measure: Measure, pool: AssumedPool, longest: int, as_deep: bool = False) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,14 +162,15 @@ class GradeSampler:
             logits += sharper[step]
             if step == 0:
                 logits += shifts.added()
-            chance = chance * _chances(logits)
+            chance = chance * chances_in_place(logits)
             drawn[lot < chance] = level
         return drawn
 
 
-def _chances(logits: Floats) -> Floats:
-    """As `expit`, which is slow, in place."""
-    np.exp(np.negative(logits, out=logits), out=logits)
+def chances_in_place(logits: NDArray[Any]) -> NDArray[Any]:
+    """As `expit`, which is slow."""
+    with np.errstate(over="ignore"):
+        np.exp(np.negative(logits, out=logits), out=logits)
     logits += 1.0
     return np.divide(1.0, logits, out=logits)
 

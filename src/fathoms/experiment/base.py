@@ -367,7 +367,7 @@ class BaseExperiment(Reading):
         scores."""
         if self.spares_memory and self._documents is not None:
             self.surveys()  # takes the last look
-            self._ranked = {}
+            self._ranked.clear()  # of copies of the experiment too
 
     def map(
         self,

@@ -18,7 +18,7 @@ from fathoms.base.arrays import Bools, Floats, Ints
 from fathoms.base.tolerances import SAME
 
 RESAMPLES = 999
-CELLS = 4_000_000  # of pairs times resamples worked on at a time
+CELLS = 1 << 19  # of pairs times resamples worked on at a time
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fathoms.base.arrays import Floats, Ints
+from fathoms.base.arrays import Bools, Floats, Ints
 from fathoms.base.errors import FathomsError
 from fathoms.base.tolerances import SAME
 from fathoms.inference.names import CORRECTIONS as CORRECTIONS
@@ -99,6 +99,19 @@ def _pair_intervals(interval: PairInterval) -> Callable[[Floats, Paired, Floats,
     return intervals
 
 
+def sizes_of_t(scores: Floats, a: Ints, b: Ints) -> tuple[Floats, Bools]:
+    """The t statistics of pairs without their signs, and which are rough: of differences that hardly vary."""
+    n = scores.shape[1]
+    mean = scores.mean(axis=1)
+    centred = scores - mean[:, None]
+    covariance = centred @ centred.T / (n - 1)
+    spread = np.diag(covariance)
+    both = spread[a] + spread[b]
+    variance = both - 2 * covariance[a, b]
+    rough = variance <= IMPRECISE * np.maximum(both, mean[a] ** 2)
+    return np.abs(mean[a] - mean[b]) / np.sqrt(np.where(rough, 1.0, variance) / n), rough
+
+
 def paired_t(scores: Floats) -> Floats:
     """The paired t-test: the variance of a difference is Var a + Var b - 2 Cov(a, b)."""
     from scipy.special import stdtr
@@ -107,15 +120,8 @@ def paired_t(scores: Floats) -> Floats:
     p = np.ones((n_systems, n_systems))
     if n < 2:
         return p
-    mean = scores.mean(axis=1)
-    centred = scores - mean[:, None]
-    covariance = centred @ centred.T / (n - 1)
     first, second = np.triu_indices(n_systems, 1)
-    spread = np.diag(covariance)
-    both = spread[first] + spread[second]
-    variance = both - 2 * covariance[first, second]
-    rough = variance <= IMPRECISE * np.maximum(both, mean[first] ** 2)
-    t = np.abs(mean[first] - mean[second]) / np.sqrt(np.where(rough, 1.0, variance) / n)
+    t, rough = sizes_of_t(scores, first, second)
     values = 2 * stdtr(n - 1, -t)
     if rough.any():
         near = paired_differences(scores, first[rough], second[rough])

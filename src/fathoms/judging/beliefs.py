@@ -324,7 +324,9 @@ class DrawnBeliefs(Beliefs):
         n_topics, k, _ = self.block.shape
         known = self.chance.max(axis=0) == 1
         self._levels = self.fit.levels(DRAWS, seed, ~known)
-        self._levels[:, known] = self.chance.argmax(axis=0)[known]
+        level = np.where(known, self.chance.argmax(axis=0), 0)
+        topic, column = np.nonzero(level)  # all others are at 0
+        self._levels[:, topic, column] = level[topic, column]
         self._scores = np.zeros((n_topics, DRAWS, k))
         self._changed = set(range(n_topics))
         self._look()

@@ -20,7 +20,7 @@ from scipy.special import expit
 from fathoms.data.qrels import JUDGED, UNJUDGED
 from fathoms.estimate.backtest import DRIFT_MEAN, DRIFT_SPREAD, TOPIC_DRIFT, Drift, log_distance
 from fathoms.estimate.documents import SLOPED, Documents
-from fathoms.estimate.grades import GradeModel, fit_grades
+from fathoms.estimate.grades import GradeModel, chances_in_place, fit_grades
 from fathoms.estimate.relevance import Experts, Fusion, Model, Relevance
 from fathoms.evidence.candidates import Block
 from fathoms.evidence.evidence import Bools, Floats, Ints
@@ -187,12 +187,11 @@ class DocumentGrades:
         drift = self._drifts(n, rng) if self.learner.pool_depth else None
         for topic, rows in enumerate(self._rows):
             size = rows.stop - rows.start
-            few = np.flatnonzero(wanted[topic, :size])
-            columns: Ints | slice = few if 2 * len(few) < size else slice(0, size)  # or they are not worth picking out
+            columns = np.flatnonzero(wanted[topic, :size])
             lot = rng.random((n, size), dtype=np.float32)[:, columns]
             features = self._features[rows][columns].T
             distance = self._distance[rows][columns]
-            chance = np.ones_like(lot)
+            chance: Any = 1.0
             drawn = np.zeros(lot.shape, dtype=np.int8)
             for step, (shared, effects) in enumerate(samples):
                 coefficients = shared.copy()
@@ -200,8 +199,8 @@ class DocumentGrades:
                 logits = coefficients @ features
                 if step == 0 and drift is not None:
                     logits += np.outer(drift[:, topic], distance)
-                chance *= expit(logits)
-                drawn[lot < chance] = self.model.levels[step]
+                chance = chance * chances_in_place(logits)
+                np.copyto(drawn, np.int8(self.model.levels[step]), where=lot < chance)
             levels[:, topic, columns] = drawn
         return levels
 

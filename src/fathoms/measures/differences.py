@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ANY = np.iinfo(np.int64).max // 4  # a limit that limits nothing
 NO_LIMIT = np.array([ANY])
-CELLS = 4_000_000  # of pairs of documents whose rows are worked on at a time
+CELLS = 1_000_000  # of pairs of documents whose rows are worked on at a time
 BLOCK = 100_000  # of these at once
 
 

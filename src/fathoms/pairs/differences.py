@@ -27,7 +27,7 @@ from fathoms.measures.gains import Binary
 
 ENUMERATED = 4096  # ways of judging a topic up to which all are gone through
 ENDLESS = 1_000_000  # documents that stand for any number of them
-CELLS = 2_000_000  # ways times documents worked on at a time
+CELLS = 500_000  # ways times documents worked on at a time
 WITNESSED = 200  # places of a run among which a quick witness is looked for
 LISTED = 200  # documents of a topic that are looked at one at a time
 

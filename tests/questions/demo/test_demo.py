@@ -229,7 +229,7 @@ def test_the_demo_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
         == len((folder / "qrels.txt").read_text().splitlines()) + 20
     )
     assert run("demo", "-o", str(tmp_path)) == 2
-    assert "is no demo" in capsys.readouterr().err
+    assert "is not a demo" in capsys.readouterr().err
 
 
 @pytest.mark.long

@@ -299,9 +299,9 @@ def _local_cluster(n: int) -> Any:
     from tempfile import TemporaryDirectory
 
     from dask import config
-    from distributed import Nanny, SpecCluster
+    from distributed import Nanny
 
-    from fathoms.base.parallel.unseen import UnseenScheduler, UnseenWorker
+    from fathoms.base.parallel.unseen import PatientCluster, UnseenScheduler, UnseenWorker
 
     folder = TemporaryDirectory(prefix="fathoms.")
     _folders.append(folder)
@@ -309,7 +309,7 @@ def _local_cluster(n: int) -> Any:
     with config.set({"distributed.scheduler.worker-saturation": 1.0, "temporary-directory": folder.name}):
         shared = {"host": LOOPBACK, "protocol": "tcp://", "dashboard": False}
         worker = {"nthreads": 1, "memory_limit": 0, "silence_logs": CRITICAL, "worker_class": UnseenWorker}
-        return SpecCluster(
+        return PatientCluster(  # type: ignore[no-untyped-call]
             scheduler={"cls": UnseenScheduler, "options": {**shared, "port": 0, "dashboard_address": None}},
             workers={number: {"cls": Nanny, "options": {**shared, **worker}} for number in range(n)},
             silence_logs=CRITICAL,
