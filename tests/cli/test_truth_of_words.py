@@ -579,7 +579,8 @@ ESTIMATED = {
     "halves": r"Halves of the sample were estimated from too: how far apart they lie says how wide intervals have to "
     r"be\. Where the truth is known, 95% intervals from such samples covered 78 to 99% of means and 82 to 99% of "
     r"differences on average over measures, and down to 65% of means and 71% of differences by AP, nDCG and R@100"
-    r"(?P<thin>; with less than 20% judged no verdict rests on them)?\. `predict --sampled FILE` takes a stated sample\.",
+    r"(?P<thin>; with less than 20% judged no verdict rests on them)?\. `predict --sampled FILE` takes a "
+    r"stated sample\.",
     "holds": r"p_holds: the probability that a difference is significant in the same direction once all documents that "
     r"the estimates are about are judged\.",
     "others": r"Some judged documents seem to come from runs that are not given here\. What those runs did not find is "
