@@ -166,7 +166,7 @@ def test_what_is_certain_holds_in_every_judging(measure: str) -> None:
                 run[f"t{i}"] = {d: float(8 - r) for r, d in enumerate(rng.permutation(docs)[:4])}
             good = list(candidate[f"t{i}"])[:2] if trial % 2 else list(base[f"t{i}"])[:2]
             qrels[f"t{i}"] = {d: float(d in good or rng.random() < 0.2) for d in docs}
-        listed = [(t, d) for t in qrels for d in {*base[t], *candidate[t]}]
+        listed = [(t, d) for t in qrels for d in dict.fromkeys([*base[t], *candidate[t]])]
         for place in rng.choice(len(listed), 5, replace=False):
             qrels[listed[place][0]].pop(listed[place][1])
         found = fm.gate(qrels, base, candidate, measure, max_drop=0.1, draws=0, workers=1).measured[0]
