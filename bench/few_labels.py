@@ -396,6 +396,7 @@ def of_case(args: argparse.Namespace, which: str, case: int) -> tuple[dict[tuple
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, help="of each collection")
+    parser.add_argument("--minutes", type=float, help="to take at most; what is finished by then is shown")
     parser.add_argument("--part", choices=("choose", "report"), default="report")
     parser.add_argument("--only", nargs="*", default=("dl20", "trec8", "covid", "simulated"))
     parser.add_argument("--quick", action="store_true")
@@ -410,20 +411,31 @@ def main() -> None:
     numbers = {which: args.cases or CASES[which] for which in args.only}
     cases = [(case, which) for which in args.only for case in range(numbers[which])]
     with ProcessPoolExecutor(args.jobs) as executor:
-        for finished in as_completed([executor.submit(of_case, args, which, case) for case, which in sorted(cases)]):
-            of, took = finished.result()
-            seconds += took
-            for key, tally in of.items():
-                tallies.setdefault(key, Tally()).join(tally)
-            shown = page(tallies)
-            shown += ["", f"{len(seconds):,} estimates, {np.mean(seconds):.1f} s of one core each."]
-            if args.output is not None:
-                in_words = enumerated([f"{number} of {which}" for which, number in numbers.items()])
-                arguments = " ".join([*sys.argv[1:-1], "docs/results/few-labels.md"])
-                head = HEAD.format(arguments=arguments, cases=in_words)
-                args.output.write_text("\n".join([head, *shown]) + "\n")
+        started = [executor.submit(of_case, args, which, case) for case, which in sorted(cases)]
+        try:
+            for finished in as_completed(started, timeout=args.minutes and 60 * args.minutes):
+                of, took = finished.result()
+                seconds += took
+                for key, tally in of.items():
+                    tallies.setdefault(key, Tally()).join(tally)
+                write(args, tallies, seconds)
+        except TimeoutError:
+            executor.shutdown(wait=False, cancel_futures=True)
+            for process in list(executor._processes.values()):
+                process.terminate()
+
+
+def write(args: argparse.Namespace, tallies: Mapping[tuple[str, ...], Tally], seconds: Sequence[float]) -> None:
+    """What is known so far."""
+    shown = [*page(tallies), "", f"{len(seconds):,} estimates, {np.mean(seconds):.1f} s of one core each."]
     if args.output is None:
-        print("\n".join(shown))
+        print("\n".join(shown), flush=True)
+        return
+    done: dict[str, int] = {}
+    for key, tally in tallies.items():
+        done[key[0]] = max(done.get(key[0], 0), len(tally.errors["default"]))
+    cases = enumerated([f"{number} of {collection}" for collection, number in sorted(done.items())])
+    args.output.write_text("\n".join([HEAD.format(arguments=" ".join(sys.argv[1:]), cases=cases), *shown]) + "\n")
 
 
 if __name__ == "__main__":

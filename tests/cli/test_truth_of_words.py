@@ -577,7 +577,10 @@ ESTIMATED = {
     r"for drawing are judged; others count|the documents of (?:this run|these \d+ runs) are judged down to rank "
     r"(?P<to>\d+); deeper unjudged ones count) as not relevant\.",
     "halves": r"Halves of the sample were estimated from too: how far apart they lie says how wide intervals have to "
-    r"be\. `predict --sampled FILE` takes a stated sample\.",
+    r"be\. Where the truth is known, 95% intervals from such samples covered 78 to 99% of means and 82 to 99% of "
+    r"differences on average over measures, and down to 65% of means and 71% of differences by AP, nDCG and R@100"
+    r"(?P<thin>; with less than 20% judged no verdict rests on them)?\. `predict --sampled FILE` takes a "
+    r"stated sample\.",
     "holds": r"p_holds: the probability that a difference is significant in the same direction once all documents that "
     r"the estimates are about are judged\.",
     "others": r"Some judged documents seem to come from runs that are not given here\. What those runs did not find is "
@@ -822,7 +825,7 @@ def check_one_estimated(
             share = drawn / int(said["of"].replace(",", ""))
             right &= 0.5 < share / (float(said["rate"]) / 100) < 2
     elif kind == "halves":
-        right = estimates.frame is not None
+        right = estimates.frame is not None and bool(said["thin"]) == estimates.frame.is_thin
     elif kind == "holds":  # a definition; that the figures are such is for test_holding
         right = bool(estimates.by_measure)
     elif kind == "others":

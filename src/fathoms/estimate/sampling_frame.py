@@ -30,7 +30,7 @@ NEARLY_ALL = 0.95  # of the judged documents have a label, where labelled docume
 RARELY = 10.0  # times as many judged on average as of the deeper half, where that was hardly drawn from
 SAME_SHARE = 1.92  # log likelihood that may be lost where bands are taken to have one share (a test at 5%)
 NEGLIGIBLE = 0.01  # chance of having been up for drawing, below which a document is left out
-THIN = 0.2  # rate below which 95% intervals covered as few as 77% of means (docs/results/few-labels.md)
+THIN = 0.2  # rate below which estimates are too rough for verdicts (docs/results/few-labels.md)
 EDGES = np.unique(np.rint(1.4 ** np.arange(1, 40)).astype(np.int64))  # of bands of ranks
 
 

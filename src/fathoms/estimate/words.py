@@ -82,16 +82,15 @@ def _of_halves(estimates: Estimates) -> str:
     """What is made of judgments that look like a random sample."""
     if not any(np.ptp(estimate.draws, axis=0).any() for estimate in estimates.by_measure.values()):
         return ""
-    warning = ""
-    if estimates.frame is not None and estimates.frame.is_thin:
-        warning = (
-            f" With less than {THIN:.0%} judged, 95% intervals covered as few as 77% of means and 78% of differences "
-            "where the truth is known, so no verdict rests on them."
-        )
+    covered = (
+        "Where the truth is known, 95% intervals from such samples covered 78 to 99% of means and 82 to 99% of "
+        "differences on average over measures, and down to 65% of means and 71% of differences by AP, nDCG and R@100"
+    )
+    thin = estimates.frame is not None and estimates.frame.is_thin
+    no_verdict = f"; with less than {THIN:.0%} judged no verdict rests on them" if thin else ""
     return (
         "Halves of the sample were estimated from too: how far apart they lie says how wide intervals have to be. "
-        "`predict --sampled FILE` takes a stated sample."
-        f"{warning}"
+        f"{covered}{no_verdict}. `predict --sampled FILE` takes a stated sample."
     )
 
 
