@@ -182,10 +182,10 @@ def test_ties(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_depth_audit_and_check(name: str) -> None:
     exp = experiment(name)
-    (said,) = answer(exp.depth("P", "1:10"), 1)
-    assert re.match(
-        r"P: the order of the runs (is stable from depth \d+ to|is not stable|agrees from depth \d+ to)", said
-    )
+    if name != "one run":  # which has no order
+        (said,) = answer(exp.depth("P", "1:10"), 1)
+        kinds = r"(is stable from depth \d+ to|is not stable|agrees from depth \d+ to)"
+        assert re.match(f"P: the order of the runs {kinds}", said)
     if name != "nothing judged":
         (said,) = answer(exp.audit(["P@5"], depth=5), 1)
         assert said.startswith("Reuse: ")
