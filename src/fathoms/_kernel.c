@@ -1,9 +1,10 @@
-/* What numpy does in many passes over a run, done in one: lines of text to columns, dicts to columns, keys of
- * documents, order within topics, look-up among the judgments, counting distinct documents.
+/* What numpy does in many passes over a run, done in one: lines of text to columns, dicts to columns or to scores, keys
+ * of documents, order within topics, look-up among the judgments, counting distinct documents, drawing levels, bounds
+ * of differences.
  *
- * fathoms/kernel.py says who calls this and stands between the two. Every function here has a twin in numpy, which is
- * the reference: it gives the same arrays, or says None, and then numpy does the work or finds the words for what is
- * wrong. Nothing here makes an error message for a user.
+ * fathoms/base/kernel.py says who calls this and stands between the two. Every function here has a twin in numpy, which
+ * is the reference: it gives the same arrays, but for the last digits of sums, or says None, and then numpy does the
+ * work or finds the words for what is wrong. Nothing here makes an error message for a user.
  *
  * The stable ABI of Python 3.11 and C11 are all it needs. Arrays come as buffers whose sizes are checked, and leave as
  * bytearrays. The interpreter's lock is released wherever no Python object is touched.
@@ -707,8 +708,23 @@ static int score_ranking(const Plan *plan, PyObject *ranking, PyObject *judged, 
     return 1;
 }
 
-/* How many topics of a dict {topic: {document: number}} are judged; None where it is not plain, or deeper than the
- * weights. `topics` says which row each topic has, and the judgments of each row are a dict {document: code}. */
+/* Whether all of a ranking is plain: proper ids, and numbers. */
+static int is_plain(PyObject *ranking, PyObject *number_types)
+{
+    PyObject *id, *value;
+    Py_ssize_t place = 0;
+    size_t length;
+    double number;
+    while (PyDict_Next(ranking, &place, &id, &value))
+        if (id_text(id, &length) == NULL || length > MOST_ID || !number_of(value, number_types, &number) ||
+            number != number)
+            return 0;
+    return 1;
+}
+
+/* Writes the score of each measure and topic of a dict {topic: {document: number}}, and says how many judged topics have
+ * documents; None where the dict is not plain, or a ranking deeper than the weights. `topics` says which row each topic
+ * has, and the judgments of each row are a dict {document: code}. */
 static PyObject *score_dict(PyObject *module, PyObject *args)
 {
     Plan plan;
@@ -763,6 +779,8 @@ static PyObject *score_dict(PyObject *module, PyObject *args)
         if (id_text(topic, &length) == NULL || length > MOST_ID)
             goto irregular;
         PyObject *row = PyDict_GetItemWithError(topics, topic);
+        if (row == NULL && !is_plain(ranking, number_types))
+            goto irregular;
         if (row == NULL || PyDict_Size(ranking) == 0)
             continue;
         Py_ssize_t at = PyLong_AsSsize_t(row);
@@ -1459,7 +1477,8 @@ static PyObject *rank_rows(PyObject *module, PyObject *args)
         !has_size(&b[STARTS], r.n_topics + 1, 8) || !has_size(&b[SLOTS], n_slots, sizeof(Slot)) ||
         !has_size(&b[JUDGED_KEYS], r.n_judged, 8) || !has_size(&b[JUDGED_DOCUMENTS], r.n_judged, 8 * r.judged_words) ||
         !has_size(&b[JUDGED_CODES], r.n_judged, 2) || !has_size(&b[OUT_ROW], r.n, 8) ||
-        !has_size(&b[OUT_TIED], r.n, 1) || !has_size(&b[OUT_KEY], r.n, 8) || !has_size(&b[OUT_JUDGMENT], r.n, 4) || !has_size(&b[OUT_CODE], r.n, 2))
+        !has_size(&b[OUT_TIED], r.n, 1) || !has_size(&b[OUT_KEY], r.n, 8) || !has_size(&b[OUT_JUDGMENT], r.n, 4) ||
+        !has_size(&b[OUT_CODE], r.n, 2))
         goto done;
     r.topic = b[TOPICS].buf;
     r.primary = b[PRIMARY].buf;
@@ -2182,11 +2201,15 @@ static PyObject *precision_pairs(PyObject *module, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "no documents, or too many");
         goto done;
     }
+    if (witnesses && p.at_step) {
+        PyErr_SetString(PyExc_ValueError, "witnesses take rankings as they are");
+        goto done;
+    }
     if (!has_size(&rank, p.n_rankings, 2 * p.n_documents) || !has_size(&holds, p.n_rankings, p.depth) ||
         !has_size(&place, p.n_rankings, 4 * p.depth) || !has_size(&R, p.n_rankings, 8) ||
         (group.len && !has_size(&group, p.n_rankings, 8 * p.depth)) || !has_size(&at, p.n_rows, 4 * p.at_step) ||
-        !has_size(&sorted, p.n_rows, p.depth) || !has_size(&a, p.n_pairs, 8) || !has_size(&b, p.n_pairs, 8) || !has_size(&others, p.n_pairs, 8) ||
-        !has_size(&result, p.n_pairs, witnesses ? 8 : 16))
+        !has_size(&sorted, p.n_rows, p.depth) || !has_size(&a, p.n_pairs, 8) || !has_size(&b, p.n_pairs, 8) ||
+        !has_size(&others, p.n_pairs, 8) || !has_size(&result, p.n_pairs, witnesses ? 8 : 16))
         goto done;
     p.rank = rank.buf;
     p.place = place.buf;

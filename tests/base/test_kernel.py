@@ -369,6 +369,7 @@ def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 
         ("score_dict", plan_arguments(cut=-1)),
         ("score_dict", plan_arguments(divisors=2)),
         ("score_dict", plan_arguments(worth=3)),
+        ("precision_pairs", (True, *precision_arguments(ties=(b"", bytes(4), bytes(1)))[1:-1], bytearray(8))),
         ("precision_pairs", precision_arguments(row=1)),
         ("precision_pairs", precision_arguments(row=-1)),
         ("precision_pairs", precision_arguments(ranks=bytes(3))),

@@ -577,8 +577,9 @@ ESTIMATED = {
     r"for drawing are judged; others count|the documents of (?:this run|these \d+ runs) are judged down to rank "
     r"(?P<to>\d+); deeper unjudged ones count) as not relevant\.",
     "halves": r"Halves of the sample were estimated from too: how far apart they lie says how wide intervals have to "
-    r"be\. Where the truth is known, 95% intervals from such samples covered 78 to 99% of means and 82 to 99% of "
-    r"differences on average over measures, and down to 65% of means and 71% of differences by AP, nDCG and R@100"
+    r"be\. Where the truth is known and no run was made with the labels, 95% intervals from such samples covered 78 to "
+    r"99% of means and 82 to 99% of differences on average over measures, and down to 65% of means and 71% of "
+    r"differences by single measures"
     r"(?P<thin>; with less than 20% judged no verdict rests on them)?\. `predict --sampled FILE` takes a "
     r"stated sample\.",
     "holds": r"p_holds: the probability that a difference is significant in the same direction once all documents that "

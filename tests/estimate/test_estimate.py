@@ -14,6 +14,7 @@ from scipy.optimize import least_squares, minimize
 from scipy.stats import ttest_rel
 
 import fathoms as fm
+from fathoms.data.qrels import JUDGED, PADDING
 from fathoms.estimate.gain_models import GAIN_MODELS, MODEL_NAMES, Hybrid, fit_model
 from fathoms.estimate.predictors import (
     PREDICTORS,
@@ -28,7 +29,7 @@ from fathoms.evidence.align import Alignment, rank
 from fathoms.evidence.candidates import document_table
 from fathoms.evidence.evidence import Floats
 from fathoms.evidence.pool import judged_depths, make_pool, prefix, prefix_by_topic, prefix_order, with_judgments
-from fathoms.experiment.assumed_pool import pooled_depth
+from fathoms.experiment.assumed_pool import JudgedByRank, infer_pool
 from fathoms.inference.correlation import rmse
 from fathoms.inference.significance import paired_t, reversals, separability
 from fathoms.measures.gains import Graded
@@ -367,7 +368,11 @@ def test_pooled_depth_is_seen(collection: Path) -> None:
     align = Alignment(fm.read_qrels(collection / "qrels.txt"))
     runs = fm.read_runs(collection / "runs")
     pooled = (collection / "pooled.txt").read_text().split()
-    assert pooled_depth(align(runs[name]).evidence for name in pooled) == 10
+    profiles = {}
+    for name in pooled:
+        codes = align(runs[name]).evidence.codes
+        profiles[name] = JudgedByRank((codes != PADDING).sum(axis=0), (codes >= JUDGED).sum(axis=0))
+    assert infer_pool(profiles, pooled).depth == 10
 
 
 # -- the function and the commands ----------------------------------------------------------------------------

@@ -360,11 +360,11 @@ def precision_pairs(
     ties = (b"", b"", holds) if orders is None else orders
     if orders is not None:
         b = b + len(place)
-    found = np.empty(len(a) if witnesses else (2, len(a)))
+    bounds = np.empty(len(a) if witnesses else (2, len(a)))
     plain = np.ascontiguousarray(ranks), np.ascontiguousarray(place), holds, np.ascontiguousarray(R, dtype=np.float64)
     numbers = [np.ascontiguousarray(rows, dtype=np.int64) for rows in (a, b, others)]
-    compiled.precision_pairs(witnesses, ranks.shape[1], *plain, *ties, *numbers, found)
-    return found if orders is None else found[0]
+    compiled.precision_pairs(witnesses, ranks.shape[1], *plain, *ties, *numbers, bounds)
+    return bounds if orders is None else bounds[0]
 
 
 # -- buffers -----------------------------------------------------------------------------------------------------------

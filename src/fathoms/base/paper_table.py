@@ -17,7 +17,7 @@ DIGITS = 4
 
 @dataclass(frozen=True)
 class Cell:
-    """A number, what it is called where it is no number with decimals, and a mark."""
+    """A number, what it is called if it is not a decimal number, and a mark."""
 
     value: float | None
     whole: bool = False

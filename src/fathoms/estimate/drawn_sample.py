@@ -29,7 +29,7 @@ PARTS = 4  # of the draws, for workers
 # expected before halves are looked at, and how many splits that counts for.
 USUAL, PRIOR_SPLITS = {True: 1.5, False: 2.5}, 3.0
 # What sets runs apart, and single topics, are shrunk in halves even more than in the whole, so that these do not show
-# how far off they are: so many times as wide intervals covered there.
+# how far off they are: intervals widened by these factors covered there.
 APART, TOPICS = {True: 1.3, False: 1.5}, 1.2
 Map = Callable[[Any, Sequence[Any]], list[Any]]
 ByMeasure = dict[Measure, Floats]

@@ -19,7 +19,7 @@ sentence says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from fathoms.base.arrays import ratio
 from fathoms.base.text import pluralise
 from fathoms.base.tolerances import SAME
-from fathoms.data.qrels import JUDGED, PADDING
+from fathoms.data.qrels import JUDGED
 from fathoms.evidence.align import Ranked
-from fathoms.evidence.evidence import Bools, Evidence, Floats
+from fathoms.evidence.evidence import Bools, Floats
 
 NEARLY_COMPLETE = 0.85  # of the documents above an edge; fewer would be a sample, and no pool
 JUDGED_SHARE = 0.9  # without an edge: ranks at which this share is judged
@@ -68,17 +68,6 @@ def _judged_first(ranked: Ranked, rank: NDArray[np.int64], length: int) -> NDArr
     starts = (rank == 1) | ~ranked.tied | (scores != np.roll(scores, 1))
     group = np.cumsum(starts)
     return np.bincount(rank[judged[np.lexsort((~judged, group))]], minlength=length + 1)[1:]
-
-
-def pooled_depth(evidences: Iterable[Evidence]) -> int:
-    """The depth to which runs that all contributed were pooled."""
-    profiles = [
-        JudgedByRank((evidence.codes != PADDING).sum(axis=0), (evidence.codes >= JUDGED).sum(axis=0))
-        for evidence in evidences
-    ]
-    names = list(map(str, range(len(profiles))))
-    pool = infer_pool(dict(zip(names, profiles, strict=True)), names)
-    return pool.depth if pool.known else 0
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Survey:
 
     @property
     def lacking(self) -> NDArray[np.int64]:
-        """Judged topics the run says nothing of."""
+        """Judged topics the run says nothing about."""
         return np.flatnonzero(np.bincount(self.answered, minlength=self.n_topics) == 0)
 
 

@@ -309,7 +309,7 @@ class GMAP(AP):
         for value in (low, high):
             least = np.maximum(value[:, None], np.maximum(-most, self.least))
             ratios.append(np.maximum(least + most, self.least) / least)
-        # The range of B is that of its order, and says nothing of others.
+        # The range of B is that of its order, and says nothing about others.
         return np.where(pair.has_ties[:, None] & pair.over_all_orders, np.inf, np.log(np.maximum(*ratios)))
 
     def greatest_by_count(self, pair: PairEvidence, columns: Ints, others: Ints) -> Floats | None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -200,7 +200,7 @@ class Ranges:
         ends[:, self._in_same_order] = 0.0
         return ends
 
-    @property
+    @cached_property
     def _in_same_order(self) -> Bools:
         """[pair]: whether both have the same ranking."""
         pairs = zip(self.a.tolist(), self.b.tolist(), strict=True)
@@ -294,8 +294,8 @@ class Ranges:
         self.count_shared([measure])
         parts = topic_batches(self.documents, self.topics[looked_at], runs, CELLS)
         where = self._where(int(wanted.sum()), [measure])
-        found = parallel_map(of_part, parts, **where, doing="topics on which ties or judging may change differences")
-        return np.concatenate([np.empty(0), *found])
+        doing = "topics on which ties or judging may change differences"
+        return np.concatenate([np.empty(0), *parallel_map(of_part, parts, **where, doing=doing)])
 
     def _ends(self, measure: Measure, quick: bool, block: RankingBlock, a: Ints, b: Ints, others: Ints) -> Floats:
         """[end, pair]: least and greatest A - B in the order of ties used."""
@@ -380,9 +380,9 @@ class Ranges:
     def _plainly_witnessed(self, measure: Measure, block: RankingBlock, a: Ints, b: Ints, others: Ints) -> Floats:
         values, depth = np.empty(len(a)), _places_read(measure, block)
         if self.universe.depth is None:
-            found = measure.of_pairs(block, a, b, others, witnesses=True)
-            if found is not None:
-                return found
+            at_once = measure.of_pairs(block, a, b, others, witnesses=True)
+            if at_once is not None:
+                return at_once
         counted = others if "universe" in measure.params else np.zeros_like(others)
         for rows in _chunks(len(a), 2 * depth):
             values[rows] = plain_witness(measure, block, a[rows], b[rows], depth, counted[rows], self.universe.depth)
@@ -616,7 +616,7 @@ def quick_ends(measure: Measure, block: RankingBlock, a: Ints, b: Ints, others: 
 def _lead_in_worst_order(measure: Measure, block: RankingBlock, a: Ints, b: Ints, others: Ints) -> Floats:
     """[pair]: what A - B is, as judged, in the order of ties that is worst for A and best for B: what reverses a lead.
 
-    Some order is both if no document that adds to the score is tied in both: A's groups then say nothing of how B's
+    Some order is both if no document that adds to the score is tied in both: A's groups then say nothing about how B's
     are to be broken. Where there is such a document the order of the files is taken.
     """
     evidence = block.evidence()

@@ -139,7 +139,7 @@ def make_world(
     docs: str | None = None,
     dates: str | None = None,
 ) -> World:
-    """Of the runs named as contributing, or of all. Topics without relevant documents say nothing of any system and are
+    """Of the runs named as contributing, or of all. Topics without relevant documents tell nothing and are
     left out."""
     qrels = experiment.qrels
     counts = qrels.counts[:, qrels.levels > 0].sum(axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
@@ -65,13 +66,14 @@ class Pictures:
         return self.marks[-1]
 
     def put_into(self, text: str) -> str:
-        for mark, picture in zip(self.marks, self.aside.results(), strict=True):
-            text = text.replace(mark, picture, 1)
-        return text
+        pictures = dict(zip(self.marks, self.aside.results(), strict=True))
+        if not pictures:
+            return text
+        return re.sub("|".join(map(re.escape, pictures)), lambda mark: pictures[mark[0]], text)
 
 
-def _picture(asked: tuple[dict[str, Any], str]) -> str:
-    return charts.svg(*asked)
+def _picture(spec_and_name: tuple[dict[str, Any], str]) -> str:
+    return charts.svg(*spec_and_name)
 
 
 _pictures: Pictures | None = None  # of the page that is being written

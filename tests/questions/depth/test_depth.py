@@ -93,7 +93,7 @@ def test_depth_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_one_run_has_no_order(folder: Path) -> None:
     run = min((folder / "runs").iterdir())
-    with pytest.raises(fm.FathomsError, match="order of runs, so it needs two or more"):
+    with pytest.raises(fm.FathomsError, match="order of runs; give two or more"):
         fm.depth(folder / "qrels.txt", run)
 
 

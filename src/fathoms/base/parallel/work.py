@@ -62,7 +62,7 @@ def parallel_map(
     to start and get several copies of what `work` refers to; other work goes to threads.
     """
     items = list(items)
-    progress = _told(progress, doing, len(items))
+    progress = with_reports(progress, doing, len(items))
     if folder is not None:
         return _each_kept(work, items, workers, scheduler, folder, settings, identity, progress)
     if scheduler is not None:
@@ -89,7 +89,7 @@ def parallel_map(
         return list(pool.map(worked, items))
 
 
-def _told(progress: Callable[[Item], None], doing: str, of: int) -> Callable[[Item], None]:
+def with_reports(progress: Callable[[Item], None], doing: str, of: int) -> Callable[[Item], None]:
     """The same, reporting how far the work is."""
     done = count(1)
 

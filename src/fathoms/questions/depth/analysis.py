@@ -240,7 +240,7 @@ def run_depth_analysis(
     """Scores, separations and orderings at many depths; `reference` is the depth to compare with (the pool's)."""
     experiment.needs_an_order("depth")
     if len(experiment.runs) < 2:
-        raise FathomsError("depth asks about the order of runs, so it needs two or more; `evaluate_depths` scores one")
+        raise FathomsError("depth asks about the order of runs; give two or more")
     names = [str(name) for name in ([measures] if isinstance(measures, str | Measure) else measures)]
     depth_scores = scores_by_depth(experiment, names, depths, progress=progress)
     reference = reference_depth(depth_scores) if reference is None else reference

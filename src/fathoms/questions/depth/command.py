@@ -89,7 +89,7 @@ def run(args: Namespace) -> int:
         charts.require()
     if args.cross and len(args.measures or ()) != 2:
         raise FathomsError("--cross needs exactly two measures")
-    exp = options.experiment(args, memory_mb=0)
+    exp = options.experiment(args)
     result = exp.depth(**options.arguments(args, "depth"))
     shown = Namespace(**{**vars(args), "output": None})
     output.present(result, shown, lambda: _blocks(result), experiment=exp)

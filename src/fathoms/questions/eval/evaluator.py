@@ -10,6 +10,7 @@ from typing import Any, Literal, Unpack, get_args
 from fathoms.base import choices
 from fathoms.base.choices import checked
 from fathoms.base.errors import FathomsError, warn
+from fathoms.data.in_memory import DICTS
 from fathoms.data.runs import Run, read_run, scan_runs
 from fathoms.estimate.names import LEVEL
 from fathoms.evidence.evidence import Floats, Ints
@@ -27,7 +28,7 @@ from fathoms.questions.eval.scoring_plan import ScoringPlan
 
 MeasureNames = Literal["canonical", "asked"]
 Values = dict[str, float | None]
-Found = tuple[list[str], dict[Measure, Scores]]
+ScoredTopics = tuple[list[str], dict[Measure, Scores]]
 NO_RUN = {"none": {"none": 0.0}}  # an experiment is about runs; here they come later
 
 
@@ -55,8 +56,8 @@ class Evaluator:
         measures: Sequence[Any] | Any,
         *,
         ranges: bool = False,
-        names: MeasureNames = "canonical",  # those about runs, which `options` also has, mean nothing here
-        **options: Unpack[ReadingOptions],
+        names: MeasureNames = "canonical",
+        **options: Unpack[ReadingOptions],  # those about runs mean nothing here
     ) -> None:
         self.ranges = ranges
         self._experiment = BaseExperiment(qrels, NO_RUN, memory_mb=0, **options).with_all_topics()
@@ -107,10 +108,10 @@ class Evaluator:
         scanned: Mapping[str, Any] = scan_runs(runs, lenient=self._experiment.lenient)  # one in memory at a time
         yield from scanned.items()
 
-    def _scored(self, run: Any) -> Found:
+    def _scored(self, run: Any) -> ScoredTopics:
         """Topics in their order, and the scores of each measure."""
         align, options = self._align, self._experiment.options
-        planned = None if self._plan is None else self._plan.scores(run)
+        planned = self._plan.scores(run) if type(run) in DICTS and self._plan is not None else None
         if planned is not None:
             values, answered = planned
             if answered:
@@ -139,14 +140,14 @@ class Evaluator:
         no_topics = self._align.empty(self._align.qrels.topics)
         return score_all(no_topics, self.measures, self._experiment.options.ties, scores_only=not self.ranges)
 
-    def _values(self, measured: Found) -> dict[str, Values]:
+    def _values(self, measured: ScoredTopics) -> dict[str, Values]:
         topics, scores = measured
         columns = [getattr(scores[measure], column) for measure, column, _ in self._columns]
         values = [repeat(None) if numbers is None else numbers.tolist() for numbers in columns]
         keys = self._keys
         return {topic: dict(zip(keys, row, strict=True)) for topic, *row in zip(topics, *values, strict=False)}
 
-    def _means(self, measured: Found) -> Values:
+    def _means(self, measured: ScoredTopics) -> Values:
         means = {measure: mean_scores(measure, scores) for measure, scores in measured[1].items()}
         return {key: means[measure][column] for measure, column, key in self._columns}
 

@@ -47,11 +47,11 @@ class ScoringPlan:
             return None
         known = align.empty(qrels.topics)
         sums = [_sum_of(measure, known) for measure in measures]
-        found = [of for of in sums if of is not None]
-        if not sums or len(found) < len(sums):
+        planned = [of for of in sums if of is not None]
+        if not sums or len(planned) < len(sums):
             return None
-        kinds, cuts = ([kernel.PLACE_SUMS[of.kind] for of in found], [of.depth for of in found])
-        weights = np.stack([np.pad(of.weights, (0, DEPTH - len(of.weights))) for of in found])
+        kinds, cuts = ([kernel.PLACE_SUMS[of.kind] for of in planned], [of.depth for of in planned])
+        weights = np.stack([np.pad(of.weights, (0, DEPTH - len(of.weights))) for of in planned])
         worth = np.stack([measure.tie_value(known) for measure in measures])
         divisors = np.stack([measure.divisor(known).astype(np.float64) for measure in measures])
         return cls(align, kernel.Plan(np.array(kinds), np.array(cuts), weights, worth, divisors))

@@ -54,6 +54,11 @@ def test_a_plain_dict_has_the_values_of_any_other_run(qrels: Any, run: Any, prec
             assert ours[topic] == pytest.approx(values, abs=1e-12)
 
 
+UNJUDGED: list[Any] = [
+    {"1": {"a": 1.0}, "3": bad} for bad in ({"a": math.nan}, {"": 1.0}, {"a": "x"}, {"i" * 9000: 1.0})
+]
+
+
 @needs_kernel
 def test_what_is_not_plain_goes_the_other_way() -> None:
     qrels: Any = {"1": {"a": 1, "b": 0}, "2": {"c": 1}}
@@ -63,7 +68,7 @@ def test_what_is_not_plain_goes_the_other_way() -> None:
         assert evaluator._plan.scores(odd) is None
     assert evaluator._plan.scores({"1": {f"d{n}": float(n) for n in range(DEPTH + 1)}}) is None
     assert evaluator.evaluate({"1": ["b", "a"]}) == {"1": {"AP": 0.5}, "2": {"AP": 0.0}}
-    for wrong in ({"1": {"a": math.nan}}, {"1": {"a": None}}, {"1": {"": 1.0}}, {"3": {"a": 1.0}}, {}):
+    for wrong in ({"1": {"a": math.nan}}, {"1": {"a": None}}, {"1": {"": 1.0}}, {"3": {"a": 1.0}}, {}, *UNJUDGED):
         with pytest.raises(fm.FathomsError):
             evaluator.evaluate(wrong)
 
