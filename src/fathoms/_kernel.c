@@ -55,6 +55,17 @@ static int has_size(const Py_buffer *buffer, Py_ssize_t n, Py_ssize_t itemsize)
     return 1;
 }
 
+/* Whether nothing that is written is read too: else numbers that were checked could change under way. */
+static int is_apart(const Py_buffer *written, const Py_buffer *read)
+{
+    const char *to = written->buf, *from = read->buf;
+    if (written->len && read->len && to < from + read->len && from < to + written->len) {
+        PyErr_SetString(PyExc_ValueError, "a buffer is written and read");
+        return 0;
+    }
+    return 1;
+}
+
 static void *allocated(size_t n, size_t itemsize)
 {
     if (itemsize && n > (size_t)PY_SSIZE_T_MAX / itemsize)
@@ -1588,7 +1599,8 @@ static PyObject *place_sums(PyObject *module, PyObject *args)
     }
     if (!has_size(&start, s.n_topics + 1, 8) || !has_size(&rank, n_places, 8) || !has_size(&document, n_places, 8) ||
         !has_size(&weight, s.n_weights, 8) || !has_size(&value, s.n_documents, 8 * s.n_draws) ||
-        !has_size(&total, s.n_topics, 8 * s.n_draws))
+        !has_size(&total, s.n_topics, 8 * s.n_draws) || !is_apart(&total, &start) || !is_apart(&total, &rank) ||
+        !is_apart(&total, &document))
         goto done;
     s.start = start.buf;
     s.rank = rank.buf;
@@ -1631,7 +1643,7 @@ static PyObject *count_levels(PyObject *module, PyObject *args)
     cells = n_topics * n_levels;
     n_draws = cells ? counts.len / 8 / cells : 0;
     if (!has_size(&counts, n_draws, 8 * cells) || !has_size(&topic, n_documents, 8) ||
-        !has_size(&levels, n_draws, 2 * n_documents))
+        !has_size(&levels, n_draws, 2 * n_documents) || !is_apart(&counts, &topic) || !is_apart(&counts, &levels))
         goto done;
     const int64_t *of = topic.buf;
     const int16_t *level = levels.buf;
@@ -1834,6 +1846,9 @@ static PyObject *draw_levels(PyObject *module, PyObject *args)
         !has_size(&b[INSIDE], n, 8) || !has_size(&b[TOPIC_OF], n, 8) || !has_size(&b[OWNER_OF], n, 8) ||
         !has_size(&b[LEVELS_OF], s.n_steps, 8) || !has_size(&b[DRAWN], cells, 2))
         goto done;
+    for (int i = 0; i < DRAWN; i++)
+        if (!is_apart(&b[DRAWN], &b[i]))
+            goto done;
     s.lot = b[LOTS].buf;
     s.shared = b[SHARED].buf;
     s.effect = b[EFFECTS].buf;
@@ -2211,6 +2226,10 @@ static PyObject *precision_pairs(PyObject *module, PyObject *args)
         !has_size(&sorted, p.n_rows, p.depth) || !has_size(&a, p.n_pairs, 8) || !has_size(&b, p.n_pairs, 8) ||
         !has_size(&others, p.n_pairs, 8) || !has_size(&result, p.n_pairs, witnesses ? 8 : 16))
         goto done;
+    const Py_buffer *read[] = {&rank, &place, &holds, &R, &group, &at, &sorted, &a, &b, &others};
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+        if (!is_apart(&result, read[i]))
+            goto done;
     p.rank = rank.buf;
     p.place = place.buf;
     p.holds = holds.buf;

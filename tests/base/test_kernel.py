@@ -327,6 +327,9 @@ def precision_arguments(
     return False, documents, ranks, place, holds, np.ones(1), *ties, *pair
 
 
+SHARED = bytearray(16)
+
+
 def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 1) -> tuple[Any, ...]:
     """One draw of one document, of one step; everything is 0."""
     shared = np.zeros(steps, dtype=np.float32), np.zeros(steps), bytes(4), np.zeros(steps)
@@ -361,6 +364,7 @@ def draw_arguments(topics: int = 1, owner: int = 0, lots: int = 1, steps: int = 
         ("count_levels", (1, 2, np.array([2], dtype=np.int16), np.array([0]), bytearray(16))),
         ("count_levels", (1, 2, np.array([1, 1], dtype=np.int16), np.array([0]), bytearray(16))),
         ("count_levels", (1, 0, np.array([1], dtype=np.int16), np.array([0]), bytearray(16))),
+        ("count_levels", (2, 1, np.zeros(2, dtype=np.int16), SHARED, SHARED)),  # counting would change the topics
         ("draw_levels", draw_arguments(topics=0)),
         ("draw_levels", draw_arguments(owner=1)),
         ("draw_levels", draw_arguments(owner=-1)),

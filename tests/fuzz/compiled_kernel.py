@@ -286,7 +286,9 @@ def sanitized(folder: Path) -> dict[str, str]:
         for name in ("libasan.so", "libubsan.so")
     ]
     quiet = "detect_leaks=0:allocator_may_return_null=1"
-    return {FOLDER: str(folder), "LD_PRELOAD": " ".join(runtime), "ASAN_OPTIONS": quiet}
+    # Python's own allocator would hide what is written past the end of a small buffer.
+    own = {"LD_PRELOAD": " ".join(runtime), "ASAN_OPTIONS": quiet, "PYTHONMALLOC": "malloc"}
+    return {FOLDER: str(folder), **own}
 
 
 def load_fuzzed(folder: str) -> None:
