@@ -21,7 +21,7 @@ TOPIC_NAMES = (*NAMES["topic"], "id", "_id", "number", "num")
 # Columns of a topics file that say what a topic asks, and no group.
 TEXTS = ("title", "text", "query", "question", "desc", "description", "narr", "narrative", "body", "metadata")
 UNNAMED = "group"
-MOST = 1000  # groups; a file with more is probably none of topic groups
+MOST = 1000  # groups; a file with more probably holds something else
 Row = tuple[str, dict[str, str]]  # a topic, and its group in each column
 
 
